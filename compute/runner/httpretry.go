@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
 // firstPause is the pause before a request is sent again for the first time, unless the server names
@@ -20,12 +18,18 @@ const firstPause = time.Second
 // maxDrained is how much of an answer is read so that its connection can be used again.
 const maxDrained = 64 << 10
 
-// send sends the request, again while the server answers with one of the retry codes.
-func (r *requester) send(req *http.Request, work *flowforgev1.Http, note func(level, line string)) (*http.Response, error) {
-	at := req.Method + " " + req.URL.Redacted()
+// send signs and sends the request, again while the server answers with one of the retry codes.
+func (c *call) send(req *http.Request) (*http.Response, error) {
+	at, work := nameOf(req), c.work
 	for sent := 1; ; sent++ {
-		req.Body = io.NopCloser(strings.NewReader(work.Body))
-		resp, err := r.client.Do(req)
+		if err := c.sign(req); err != nil {
+			return nil, err
+		}
+		var err error
+		if req.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+		resp, err := c.client.Do(req)
 		if err != nil {
 			return nil, fmt.Errorf("%s failed: %w", at, unwrapURL(err))
 		}
@@ -39,7 +43,7 @@ func (r *requester) send(req *http.Request, work *flowforgev1.Http, note func(le
 		if err != nil {
 			return nil, fmt.Errorf("%s answered %s and %w", at, resp.Status, err)
 		}
-		note(levelWarn, fmt.Sprintf("%s: %s. The request is sent again in %s (retry %d of %d).", at, resp.Status, pause.Round(time.Millisecond), sent, work.RetryLimit))
+		c.note(levelWarn, fmt.Sprintf("%s: %s. The request is sent again in %s (retry %d of %d).", at, resp.Status, pause.Round(time.Millisecond), sent, work.RetryLimit))
 		if !sleepContext(req.Context(), pause) {
 			return nil, context.Cause(req.Context())
 		}

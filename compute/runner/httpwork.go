@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,9 +19,10 @@ import (
 )
 
 const (
-	maxHTTPBody    = 256 << 20
-	tlsLimit       = 20 * time.Second
-	maxHTTPExcerpt = 2 << 10 // excerpt of an unexpected response, for the log
+	maxHTTPBody      = 256 << 20 // of operators that set no limit
+	maxConditionBody = 16 << 20
+	tlsLimit         = 20 * time.Second
+	maxHTTPExcerpt   = 2 << 10 // excerpt of an unexpected response, for the log
 )
 
 // requester sends the requests of http operators. It does not share the client of the
@@ -40,54 +42,86 @@ func newRequester() *requester {
 	}}
 }
 
-// do sends the request and writes the response to the files "body", "status" and, if an
-// output has that name, "headers" of the outputs folder. It writes log lines with note. The
-// error is a sentence.
-func (r *requester) do(ctx context.Context, work *flowforgev1.Http, outputs string, outputSpecs []*flowforgev1.OutputSpec, note func(level, line string)) error {
-	method := work.Method
-	if method == "" {
-		method = http.MethodGet
-	}
-	req, err := http.NewRequestWithContext(ctx, method, work.Url, strings.NewReader(work.Body))
+// call is the work of one http operator.
+type call struct {
+	*requester
+	work    *flowforgev1.Http
+	inputs  map[string]any // of the operator, as decoded JSON
+	base    string         // of the connection; "": the URL of the work is a whole address
+	sign    func(*http.Request) error
+	outputs string // folder
+	wants   func(output string) bool
+	note    func(level, line string)
+}
+
+// do sends the request, or those of all pages, and writes the files body, status and, if an output has
+// that name, headers. The error is a sentence without a full stop.
+func (c *call) do(ctx context.Context) error {
+	req, err := c.request(ctx)
 	if err != nil {
-		return fmt.Errorf("the request is not valid: %w", err)
-	}
-	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return fmt.Errorf("%q is not an http or https address", work.Url)
-	}
-	for name, value := range work.Headers {
-		if strings.EqualFold(name, "Host") {
-			req.Host = value
-		}
-		req.Header.Set(name, value)
+		return err
 	}
 	begin := time.Now()
-	resp, err := r.send(req, work, note)
+	if c.work.NextPage != "" {
+		return c.pages(req, begin)
+	}
+	resp, err := c.send(req)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	body, size, err := saveBody(resp.Body, filepath.Join(outputs, "body"))
+	path := filepath.Join(c.outputs, "body")
+	start, size, err := saveBody(resp.Body, path, c.limit())
 	if err != nil {
 		return fmt.Errorf("the response could not be read: %w", err)
 	}
-	note(levelInfo, fmt.Sprintf("%s %s: %s, %d bytes in %s", method, req.URL.Redacted(), resp.Status, size, time.Since(begin).Round(time.Millisecond)))
-	if err := os.WriteFile(filepath.Join(outputs, "status"), []byte(strconv.Itoa(resp.StatusCode)), 0o600); err != nil {
+	c.note(levelInfo, fmt.Sprintf("%s: %s, %d bytes in %s", nameOf(req), resp.Status, size, time.Since(begin).Round(time.Millisecond)))
+	if err := c.record(resp); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(outputSpecs, func(o *flowforgev1.OutputSpec) bool { return o.Name == "headers" }) {
-		headers, err := json.Marshal(resp.Header)
-		if err = errors.Join(err, os.WriteFile(filepath.Join(outputs, "headers"), headers, 0o600)); err != nil {
-			return err
-		}
+	if err := c.accept(req, resp, start); err != nil {
+		return err
 	}
-	if acceptedStatus(resp.StatusCode, work.SuccessCodes) {
+	if c.work.Condition == "" {
 		return nil
 	}
-	if excerpt := strings.TrimSpace(cleanText(body)); excerpt != "" {
-		note(levelError, excerpt)
+	if size > maxConditionBody {
+		return fmt.Errorf("the response has %d bytes; a condition can read at most %d", size, maxConditionBody)
 	}
-	return fmt.Errorf("%s %s answered %s", method, req.URL.Redacted(), resp.Status)
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return c.expect(req, resp, body)
+}
+
+// nameOf is the request in logs and messages.
+func nameOf(req *http.Request) string { return req.Method + " " + req.URL.Redacted() }
+
+// limit is the maximum size of the output body in bytes.
+func (c *call) limit() int64 { return cmp.Or(c.work.MaxBytes, maxHTTPBody) }
+
+// record writes the files of the status and the headers.
+func (c *call) record(resp *http.Response) error {
+	if err := os.WriteFile(filepath.Join(c.outputs, "status"), []byte(strconv.Itoa(resp.StatusCode)), 0o600); err != nil {
+		return err
+	}
+	if !c.wants("headers") {
+		return nil
+	}
+	headers, err := json.Marshal(resp.Header)
+	return errors.Join(err, os.WriteFile(filepath.Join(c.outputs, "headers"), headers, 0o600))
+}
+
+// accept checks the status of a response that starts with start.
+func (c *call) accept(req *http.Request, resp *http.Response, start []byte) error {
+	if acceptedStatus(resp.StatusCode, c.work.SuccessCodes) {
+		return nil
+	}
+	if excerpt := strings.TrimSpace(cleanText(start[:min(len(start), maxHTTPExcerpt)])); excerpt != "" {
+		c.note(levelError, excerpt)
+	}
+	return fmt.Errorf("%s answered %s", nameOf(req), resp.Status)
 }
 
 // acceptedStatus reports whether status is one of codes; without codes, every 2xx is
@@ -100,14 +134,14 @@ func acceptedStatus(status int, codes []int32) bool {
 }
 
 // saveBody writes the body to a file and returns its beginning.
-func saveBody(body io.Reader, path string) (begin []byte, size int64, err error) {
+func saveBody(body io.Reader, path string, limit int64) (begin []byte, size int64, err error) {
 	file, err := os.Create(path)
 	if err != nil {
 		return nil, 0, err
 	}
-	size, err = io.Copy(file, io.LimitReader(body, maxHTTPBody+1))
-	if err == nil && size > maxHTTPBody {
-		err = fmt.Errorf("it has more than %d MiB", maxHTTPBody>>20)
+	size, err = io.Copy(file, io.LimitReader(body, limit+1))
+	if err == nil && size > limit {
+		err = fmt.Errorf("it has more than %d MiB; raise max_size", limit>>20)
 	}
 	if err == nil {
 		begin = make([]byte, min(size, maxHTTPExcerpt))

@@ -83,7 +83,8 @@ func TestCredentialsStayAtTheirServer(t *testing.T) {
 			t.Errorf("store, %s: %q, %v, %v", path, body, err, readErr)
 		}
 		outputs := t.TempDir()
-		err = r.do(t.Context(), &flowforgev1.Http{Url: server.URL + path, Headers: secrets}, outputs, nil, func(string, string) {})
+		c := &call{requester: r, work: &flowforgev1.Http{Url: server.URL + path, Headers: secrets}, outputs: outputs, wants: func(string) bool { return false }, note: func(string, string) {}, sign: unsigned}
+		err = c.do(t.Context())
 		body, readErr = os.ReadFile(filepath.Join(outputs, "body"))
 		got, _, _ = strings.Cut(string(body), "text/x ")
 		if err != nil || readErr != nil || got+"text/x" != want {

@@ -18,7 +18,11 @@ import (
 // runSQL runs the statement of an sql operator.
 func (a *attempt) runSQL(work *flowforgev1.Sql) ending {
 	return a.runCall(func(ctx context.Context) error {
-		request, err := a.sqlRequest(ctx, work)
+		inputs, err := a.inputsOf(ctx)
+		if err != nil {
+			return err
+		}
+		request, err := sqlRequest(work, inputs, filepath.Join(a.paths.outputs, "result.parquet"))
 		if err != nil {
 			return err
 		}
@@ -26,22 +30,8 @@ func (a *attempt) runSQL(work *flowforgev1.Sql) ending {
 	})
 }
 
-// sqlRequest reads the inputs of an sql operator, with the secrets of its connection.
-func (a *attempt) sqlRequest(ctx context.Context, work *flowforgev1.Sql) (sqlquery.Request, error) {
-	secrets, err := a.fetchSecrets(ctx)
-	if err != nil {
-		return sqlquery.Request{}, err
-	}
-	text, err := placeSecrets(a.spec.InputsJson, a.spec.Secrets, secrets)
-	if err != nil {
-		return sqlquery.Request{}, err
-	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	inputs := map[string]any{}
-	if err := decoder.Decode(&inputs); err != nil {
-		return sqlquery.Request{}, fmt.Errorf("the inputs are not valid JSON: %w", err)
-	}
+// sqlRequest is the statement of an sql operator, with its connection and its parameters.
+func sqlRequest(work *flowforgev1.Sql, inputs map[string]any, path string) (sqlquery.Request, error) {
 	connection, _ := inputs[work.Connection].(map[string]any)
 	if connection == nil {
 		return sqlquery.Request{}, fmt.Errorf("the input %s is not a connection", work.Connection)
@@ -49,12 +39,31 @@ func (a *attempt) sqlRequest(ctx context.Context, work *flowforgev1.Sql) (sqlque
 	delete(inputs, work.Connection)
 	r := sqlquery.Request{
 		Query: work.Query, Args: inputs, ReadOnly: work.ReadOnly, MaxRows: work.MaxRows, MaxBytes: work.MaxBytes,
-		Timeout: time.Duration(work.TimeoutMs) * time.Millisecond, Path: filepath.Join(a.paths.outputs, "result.parquet"),
+		Timeout: time.Duration(work.TimeoutMs) * time.Millisecond, Path: path,
 	}
 	r.Kind, _ = connection["kind"].(string)
 	r.URL, _ = connection["url"].(string)
 	r.Fields, _ = connection["fields"].(map[string]any)
 	return r, nil
+}
+
+// inputsOf decodes the inputs of an operator, with the values of its secrets.
+func (a *attempt) inputsOf(ctx context.Context) (map[string]any, error) {
+	secrets, err := a.fetchSecrets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	text, err := placeSecrets(a.spec.InputsJson, a.spec.Secrets, secrets)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	inputs := map[string]any{}
+	if err := decoder.Decode(&inputs); err != nil {
+		return nil, fmt.Errorf("the inputs are not valid JSON: %w", err)
+	}
+	return inputs, nil
 }
 
 // runStatement runs a statement, and writes its outputs and a line to the log.

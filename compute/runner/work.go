@@ -255,7 +255,20 @@ func (a *attempt) memoryMessage() string {
 // runHTTP sends the request of an http operator.
 func (a *attempt) runHTTP(work *flowforgev1.Http) ending {
 	return a.runCall(func(ctx context.Context) error {
-		return a.s.requester.do(ctx, work, a.paths.outputs, a.spec.Outputs, a.system)
+		declared := func(name string) bool {
+			return slices.ContainsFunc(a.spec.Outputs, func(o *flowforgev1.OutputSpec) bool { return o.Name == name })
+		}
+		c := &call{requester: a.s.requester, work: work, outputs: a.paths.outputs, wants: declared, note: a.system, sign: unsigned}
+		if work.Tagged || work.Connection != "" {
+			var err error
+			if c.inputs, err = a.inputsOf(ctx); err != nil {
+				return err
+			}
+		}
+		if err := c.connect(ctx); err != nil {
+			return err
+		}
+		return c.do(ctx)
 	})
 }
 

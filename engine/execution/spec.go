@@ -180,17 +180,7 @@ func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 		return
 	}
 	if op.HTTP != nil {
-		request := &flowforgev1.Http{Method: op.HTTP.Method, Url: op.HTTP.URL, Headers: op.HTTP.Headers, Body: op.HTTP.Body}
-		for _, code := range op.HTTP.Success {
-			request.SuccessCodes = append(request.SuccessCodes, int32(code)) //nolint:gosec // a status code
-		}
-		if r := op.HTTP.Again; r != nil {
-			request.RetryLimit, request.RetryMaxDelayMs = int32(r.Limit), r.MaxDelay.Milliseconds() //nolint:gosec // at most a hundred
-			for _, code := range r.Status {
-				request.RetryCodes = append(request.RetryCodes, int32(code)) //nolint:gosec // a status code
-			}
-		}
-		spec.Work = &flowforgev1.AttemptSpec_Http{Http: request}
+		spec.Work = &flowforgev1.AttemptSpec_Http{Http: httpWork(op)}
 		return
 	}
 	if q := op.SQL; q != nil {
@@ -208,6 +198,33 @@ func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	process.ImageCommand = op.Code.OfImage()
 	process.ImageFolder = process.ImageCommand || cluster && op.Tags != nil // like Argo
 	spec.Work = &flowforgev1.AttemptSpec_Process{Process: process}
+}
+
+func httpWork(op *workflow.Operator) *flowforgev1.Http {
+	h := op.HTTP
+	out := &flowforgev1.Http{
+		Method: h.Method, Url: h.URL, Headers: h.Headers, Body: h.Body, JsonBody: h.JSONBody, Connection: h.Connection, Tagged: op.Tags == nil,
+		MaxBytes: int64(cmp.Or(h.MaxMiB, workflow.DefaultHTTPMiB)) << 20,
+	}
+	for _, code := range h.Success {
+		out.SuccessCodes = append(out.SuccessCodes, int32(code)) //nolint:gosec // a status code
+	}
+	if r := h.Again; r != nil {
+		out.RetryLimit, out.RetryMaxDelayMs = int32(r.Limit), r.MaxDelay.Milliseconds() //nolint:gosec // at most a hundred
+		for _, code := range r.Status {
+			out.RetryCodes = append(out.RetryCodes, int32(code)) //nolint:gosec // a status code
+		}
+	}
+	if h.Expected != nil {
+		out.Condition = h.Expected.String()
+	}
+	if p := h.Pages; p != nil {
+		out.NextPage, out.MaxPages = p.Next.String(), int32(p.Limit) //nolint:gosec // at most 100,000
+		if p.Items != nil {
+			out.Items = p.Items.String()
+		}
+	}
+	return out
 }
 
 func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {

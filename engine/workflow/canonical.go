@@ -232,7 +232,7 @@ func (o *Operator) wire() operatorJSON {
 		Name: o.Name, Type: o.Type, Label: o.Label, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Fresh: o.Fresh, Pod: o.Pod,
 		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, MadeOf: o.MadeOf, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
-		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), SQL: o.SQL.wire(),
+		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), HTTP: o.HTTP.wire(), SQL: o.SQL.wire(),
 	}
 	for _, in := range o.Inputs {
 		out.Inputs = append(out.Inputs, in.wire())
@@ -253,9 +253,6 @@ func (o *Operator) wire() operatorJSON {
 	if !o.Code.IsZero() {
 		c := o.Code
 		out.Code = &codeJSON{c.Command, c.Args, c.Script, c.File, c.Package, c.Image, c.Requirements}
-	}
-	if o.HTTP != nil {
-		out.HTTP = &httpJSON{o.HTTP.Method, o.HTTP.URL, o.HTTP.Headers, o.HTTP.Body, o.HTTP.Success, o.HTTP.Again.wire()}
 	}
 	if o.Timeout > 0 {
 		out.Timeout = units.Compact(o.Timeout)

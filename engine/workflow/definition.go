@@ -298,23 +298,6 @@ func (c Code) OfImage() bool {
 	return c.Image != "" && len(c.Command) == 0 && c.Script == "" && c.File == ""
 }
 
-// HTTP is the request of an http operator.
-type HTTP struct {
-	Method  string
-	URL     string
-	Headers map[string]string
-	Body    string
-	Success []int      // status codes; empty: 200 to 299
-	Again   *HTTPRetry // nil: the request is sent once
-
-	// Condition reads response.statusCode, response.body and response.headers of a response
-	// that Success accepts; nil: none. The operator has the outputs of HTTPOutputs.
-	Condition *expression.Expression
-}
-
-// HTTPOutputs are the outputs of an operator with HTTP.Condition besides the body.
-func HTTPOutputs() (status, headers string) { return "status", "headers" }
-
 // Retry describes how often and when a failed attempt runs again. The n-th retry
 // waits InitialDelay × Factor^(n-1), at most MaxDelay, spread by ± Jitter.
 type Retry struct {

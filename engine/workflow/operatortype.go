@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -226,25 +225,3 @@ func checkNoop(c *sectionCheck) {
 		c.add(c.path+".outputs", "An operator of type noop has no outputs.")
 	}
 }
-
-func checkHTTP(c *sectionCheck) {
-	c.refuseCode()
-	h := c.op.HTTP
-	if h == nil {
-		c.add(c.path+".http", "Set the request: http: {url: …}.")
-		return
-	}
-	if u, err := url.Parse(h.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		c.add(c.path+".http.url", "This must be a full http or https address.")
-	}
-	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, h.Method) {
-		c.add(c.path+".http.method", "The method %q is not one of GET, HEAD, POST, PUT, PATCH and DELETE.", h.Method)
-	}
-	for name, value := range h.Headers {
-		if !headerName.MatchString(name) || strings.ContainsAny(value, "\r\n") {
-			c.add(c.path+".http.headers."+shorten(name, 60), "This is not a valid header.")
-		}
-	}
-}
-
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")

@@ -93,7 +93,7 @@ func TestParseReadsEverything(t *testing.T) {
 	if got := d.Outputs[1]; got.From.String() != "train.score" || got.Type.Kind != typeregistry.KindFloat {
 		t.Errorf("output without from: %+v", got)
 	}
-	if diff := cmp.Diff(&HTTP{Method: "POST", URL: "https://example.com/hook", Body: `{"done":true}`, Success: []int{200, 202}}, d.Operators[2].HTTP); diff != "" {
+	if diff := cmp.Diff(&HTTP{Method: "POST", URL: "https://example.com/hook", Body: `{"done":true}`, JSONBody: true, Success: []int{200, 202}}, d.Operators[2].HTTP); diff != "" {
 		t.Error(diff)
 	}
 	process, ok := train.Process()

@@ -128,16 +128,7 @@ func (l *linker) sql(op *Operator, path string) {
 	if kind == "" {
 		return
 	}
-	var names []string
-	for _, in := range op.Inputs {
-		if in.Name != op.SQL.Connection {
-			names = append(names, in.Name)
-		}
-	}
-	for name := range op.Parameters {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := valueNames(op, op.SQL.Connection)
 	used := postgresParameters(op.SQL.Query)
 	if kind == sqlClickHouse {
 		used = clickHouseParameters(op.SQL.Query)
@@ -156,25 +147,10 @@ func (l *linker) sql(op *Operator, path string) {
 
 // sqlConnection finds the input with the connection and returns its kind; "" when there is a problem.
 func (l *linker) sqlConnection(op *Operator, path string) string {
-	var found []Input
-	for _, in := range op.Inputs {
-		named := op.SQL.Connection == "" && in.Type != nil && in.Type.Kind == typeregistry.KindConnection
-		if named || op.SQL.Connection != "" && in.Name == op.SQL.Connection {
-			found = append(found, in)
-		}
-	}
-	switch {
-	case len(found) == 0 && op.SQL.Connection != "":
-		l.add(path+".connection", "The operator has no input called %q.", shorten(op.SQL.Connection, 60))
-		return ""
-	case len(found) == 0:
-		l.add(path, "Add an input of type Connection<postgres> or Connection<clickhouse>.")
-		return ""
-	case len(found) > 1:
-		l.add(path+".connection", "Name the input whose connection runs the statement: %s or %s.", found[0].Name, found[1].Name)
+	in := l.connectionInput(op, op.SQL.Connection, path)
+	if in == nil {
 		return ""
 	}
-	in := found[0]
 	op.SQL.Connection = in.Name
 	if in.Type == nil { // reported with the input
 		return ""
@@ -185,6 +161,45 @@ func (l *linker) sqlConnection(op *Operator, path string) string {
 		return ""
 	}
 	return kind
+}
+
+// connectionInput finds the input that holds the connection of an operator: the one called name, or
+// without a name the only connection. It reports a name that no input has, and a choice among several.
+func (l *linker) connectionInput(op *Operator, name, path string) *Input {
+	var found []*Input
+	for i := range op.Inputs {
+		in := &op.Inputs[i]
+		if name == "" && in.Type != nil && in.Type.Kind == typeregistry.KindConnection || name != "" && in.Name == name {
+			found = append(found, in)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0]
+	case len(found) > 1:
+		l.add(path+".connection", "Name the input whose connection is used: %s or %s.", found[0].Name, found[1].Name)
+		return nil
+	case name != "":
+		l.add(path+".connection", "The operator has no input called %q.", shorten(name, 60))
+	case op.SQL != nil:
+		l.add(path, "Add an input of type Connection<postgres> or Connection<clickhouse>.")
+	}
+	return nil
+}
+
+// valueNames are the names of the inputs and parameters of an operator, without its connection.
+func valueNames(op *Operator, connection string) []string {
+	var names []string
+	for _, in := range op.Inputs {
+		if in.Name != connection {
+			names = append(names, in.Name)
+		}
+	}
+	for name := range op.Parameters {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 var atName = regexp.MustCompile(`@([A-Za-z_][A-Za-z0-9_]*)`)

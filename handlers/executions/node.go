@@ -215,14 +215,7 @@ func codeText(op *workflow.Operator) (text, kind string) {
 	c := op.Code
 	switch {
 	case op.HTTP != nil:
-		text = op.HTTP.Method + " " + op.HTTP.URL
-		for _, k := range label.SortedKeys(op.HTTP.Headers) {
-			text += "\n" + k + ": " + op.HTTP.Headers[k]
-		}
-		if op.HTTP.Body != "" {
-			text += "\n\n" + op.HTTP.Body
-		}
-		return text, "request"
+		return op.HTTP.Text(), "request"
 	case op.SQL != nil:
 		return op.SQL.Query, "query"
 	case c.Script != "":

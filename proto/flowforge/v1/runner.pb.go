@@ -1323,6 +1323,14 @@ type Http struct {
 	RetryCodes      []int32 `protobuf:"varint,6,rep,packed,name=retry_codes,json=retryCodes,proto3" json:"retry_codes,omitempty"`
 	RetryLimit      int32   `protobuf:"varint,7,opt,name=retry_limit,json=retryLimit,proto3" json:"retry_limit,omitempty"`
 	RetryMaxDelayMs int64   `protobuf:"varint,8,opt,name=retry_max_delay_ms,json=retryMaxDelayMs,proto3" json:"retry_max_delay_ms,omitempty"` // maximum time between two requests
+	Connection      string  `protobuf:"bytes,9,opt,name=connection,proto3" json:"connection,omitempty"`                                       // name of the input that holds the connection; url is then a path below its base URL
+	Tagged          bool    `protobuf:"varint,10,opt,name=tagged,proto3" json:"tagged,omitempty"`                                             // url, headers and body have tags {{expression}}, which read the inputs
+	JsonBody        bool    `protobuf:"varint,11,opt,name=json_body,json=jsonBody,proto3" json:"json_body,omitempty"`                         // body is JSON
+	Condition       string  `protobuf:"bytes,12,opt,name=condition,proto3" json:"condition,omitempty"`                                        // expression that must be true; reads status, headers, body and the inputs
+	NextPage        string  `protobuf:"bytes,13,opt,name=next_page,json=nextPage,proto3" json:"next_page,omitempty"`                          // expression of the address or the query parameters of the next page
+	Items           string  `protobuf:"bytes,14,opt,name=items,proto3" json:"items,omitempty"`                                                // expression of the list in a page; empty: body
+	MaxPages        int32   `protobuf:"varint,15,opt,name=max_pages,json=maxPages,proto3" json:"max_pages,omitempty"`
+	MaxBytes        int64   `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"` // of the body, of all pages together
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1409,6 +1417,62 @@ func (x *Http) GetRetryLimit() int32 {
 func (x *Http) GetRetryMaxDelayMs() int64 {
 	if x != nil {
 		return x.RetryMaxDelayMs
+	}
+	return 0
+}
+
+func (x *Http) GetConnection() string {
+	if x != nil {
+		return x.Connection
+	}
+	return ""
+}
+
+func (x *Http) GetTagged() bool {
+	if x != nil {
+		return x.Tagged
+	}
+	return false
+}
+
+func (x *Http) GetJsonBody() bool {
+	if x != nil {
+		return x.JsonBody
+	}
+	return false
+}
+
+func (x *Http) GetCondition() string {
+	if x != nil {
+		return x.Condition
+	}
+	return ""
+}
+
+func (x *Http) GetNextPage() string {
+	if x != nil {
+		return x.NextPage
+	}
+	return ""
+}
+
+func (x *Http) GetItems() string {
+	if x != nil {
+		return x.Items
+	}
+	return ""
+}
+
+func (x *Http) GetMaxPages() int32 {
+	if x != nil {
+		return x.MaxPages
+	}
+	return 0
+}
+
+func (x *Http) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
 	}
 	return 0
 }
@@ -2342,7 +2406,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rimage_command\x18\x05 \x01(\bR\fimageCommand\x12!\n" +
 	"\fimage_folder\x18\x06 \x01(\bR\vimageFolder\x12\x16\n" +
 	"\x06expand\x18\a \x01(\bR\x06expand\x12\x1c\n" +
-	"\tvariables\x18\b \x03(\tR\tvariables\"\xcf\x02\n" +
+	"\tvariables\x18\b \x03(\tR\tvariables\"\xaf\x04\n" +
 	"\x04Http\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x129\n" +
@@ -2353,7 +2417,18 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"retryCodes\x12\x1f\n" +
 	"\vretry_limit\x18\a \x01(\x05R\n" +
 	"retryLimit\x12+\n" +
-	"\x12retry_max_delay_ms\x18\b \x01(\x03R\x0fretryMaxDelayMs\x1a:\n" +
+	"\x12retry_max_delay_ms\x18\b \x01(\x03R\x0fretryMaxDelayMs\x12\x1e\n" +
+	"\n" +
+	"connection\x18\t \x01(\tR\n" +
+	"connection\x12\x16\n" +
+	"\x06tagged\x18\n" +
+	" \x01(\bR\x06tagged\x12\x1b\n" +
+	"\tjson_body\x18\v \x01(\bR\bjsonBody\x12\x1c\n" +
+	"\tcondition\x18\f \x01(\tR\tcondition\x12\x1b\n" +
+	"\tnext_page\x18\r \x01(\tR\bnextPage\x12\x14\n" +
+	"\x05items\x18\x0e \x01(\tR\x05items\x12\x1b\n" +
+	"\tmax_pages\x18\x0f \x01(\x05R\bmaxPages\x12\x1b\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xaf\x01\n" +

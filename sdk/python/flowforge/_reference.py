@@ -120,18 +120,29 @@ def http(
     url: str,
     *,
     method: str = "GET",
+    connection: str = "",
     headers: Optional[Mapping[str, str]] = None,
     body: Any = None,
     success: Sequence[int] = (),
+    condition: str = "",
+    next_page: str = "",
+    items: str = "",
+    max_pages: Optional[int] = None,
+    max_size: str = "",
     retry_status: Sequence[int] = (),
     retry_limit: Optional[int] = None,
     retry_max_delay: Union[str, float, timedelta, None] = None,
     **options: Unpack[OperatorOptions],
 ) -> Callable[[Callable[P, R]], Reference[P, R]]:
-    """An operator that makes one HTTP request.
+    """An operator that makes an HTTP request.
 
-    After an answer with a code of `retry_status`, it sends the request again, not before the
-    time in the header Retry-After.
+    `url`, `headers` and `body` read the parameters of the function in tags: {{name}}. With a
+    parameter of type Connection, `url` is a path below its base URL; `connection` names the
+    parameter if there are several. `condition` is an expression over status, headers and body
+    that must be true. `next_page` is an expression that finds the next page, such as "link.next";
+    the output `body` is then the list of the `items` of all pages. After an answer with a code of
+    `retry_status`, the operator sends the request again, not before the time in the header
+    Retry-After.
     """
     request: Dict[str, Any] = {"method": method, "url": url}
     if retry_status:
@@ -139,7 +150,12 @@ def http(
         request["retry"] = {k: v for k, v in (("status", list(retry_status)), ("limit", retry_limit), ("max_delay", delay)) if v is not None}
     elif retry_limit is not None or retry_max_delay is not None:
         raise error("http: retry_limit and retry_max_delay have no effect without retry_status")
-    request.update({k: v for k, v in (("headers", dict(headers or {})), ("body", body), ("success", list(success))) if v})
+    if next_page:
+        request["pages"] = {k: v for k, v in (("next", next_page), ("items", items), ("limit", max_pages)) if v}
+    elif items or max_pages is not None:
+        raise error("http: items and max_pages have no effect without next_page")
+    given = {"connection": connection, "headers": dict(headers or {}), "body": body, "success": list(success), "condition": condition, "max_size": max_size}
+    request.update({k: v for k, v in given.items() if v})
     return _decorator({"type": "http", "http": request}, options)
 
 

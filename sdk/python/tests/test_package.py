@@ -160,6 +160,20 @@ def test_requests_that_are_sent_again() -> None:
     assert section["retry"] == {"status": [429, 503], "limit": 3, "max_delay": "30s"}
     with pytest.raises(DefinitionError, match="no effect without retry_status"):
         http("https://example.org", retry_limit=3)
+    with pytest.raises(DefinitionError, match="no effect without next_page"):
+        http("https://example.org", items="body.items")
+
+
+@http("/runs?since={{since}}", condition="status == 200", next_page="link.next", items="body.runs", max_pages=7, max_size="1Gi")
+def listed(api: Annotated[Connection, ConnectionKind("http")], since: str) -> None: ...
+
+
+def test_requests_that_read_inputs() -> None:
+    def flow(api: Annotated[Connection, ConnectionKind("http")], since: str) -> None:
+        listed(api, since)
+
+    section = workflow(name="listed")(flow).definition().document()["operators"][0]["http"]
+    assert section == {"method": "GET", "url": "/runs?since={{since}}", "condition": "status == 200", "max_size": "1Gi", "pages": {"next": "link.next", "items": "body.runs", "limit": 7}}
 
 
 def test_images_of_programs() -> None:
