@@ -121,7 +121,7 @@ func commandOf(a launcher.Attempt) *exec.Cmd {
 }
 
 func (p *processLauncher) run(a launcher.Attempt) {
-	started := time.Now()
+	started, begun := time.Now(), make(chan struct{})
 	var out bytes.Buffer
 	cmd := commandOf(a)
 	cmd.Stdout = &out
@@ -134,6 +134,7 @@ func (p *processLauncher) run(a launcher.Attempt) {
 		}
 		p.mu.Unlock()
 		p.tasks.Go(func() {
+			defer close(begun)
 			p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Started{
 				Started: &flowforgev1.Started{
 					Timestamp: started.UnixMilli(), Pid: int32(cmd.Process.Pid), Host: "test",
@@ -142,6 +143,8 @@ func (p *processLauncher) run(a launcher.Attempt) {
 			}})
 		})
 		err = waitFor(cmd, a.GetTimeoutMs())
+	} else {
+		close(begun)
 	}
 	finished := &flowforgev1.Finished{StartedAt: started.UnixMilli(), FinishedAt: time.Now().UnixMilli(), Outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
 	if p.placed != nil {
@@ -181,6 +184,7 @@ func (p *processLauncher) run(a launcher.Attempt) {
 			}
 		}
 	}
+	<-begun // runners report in this order
 	p.report(&flowforgev1.AttemptReport{TaskId: a.TaskId, Token: a.Token, Report: &flowforgev1.AttemptReport_Finished{Finished: finished}})
 	p.mu.Lock()
 	delete(p.known, a.TaskId)
