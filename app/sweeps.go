@@ -10,7 +10,7 @@ import (
 // openSweeps creates the service of sweeps; the leader drives them.
 func (a *App) openSweeps(p *parts) {
 	p.sweeps = sweep.New(sweep.Config{
-		Pool: p.pool, Workflows: p.workflows, Executions: p.executions, Telemetry: p.telemetry, Acting: p.users.Acting,
+		Pool: p.pool, Workflows: p.workflows, Executions: p.executions, Telemetry: p.telemetry, Index: p.index, Acting: p.users.Acting,
 		Optuna: optuna.New(optuna.Config{Python: a.cfg.SweepPython, Base: a.cfg.Python, Dir: a.paths.join("python"), Log: a.cfg.Log}),
 		Logger: a.cfg.Log, Now: time.Now,
 	})

@@ -527,6 +527,8 @@ type InputSweep struct {
 	RequestKey    string
 	RequestHash   []byte
 	ExpiresAt     *time.Time
+	Tags          []string
+	Note          string
 }
 
 type InputSweepRun struct {

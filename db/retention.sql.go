@@ -301,7 +301,7 @@ func (q *Queries) DropEmptyPartitions(ctx context.Context, moment time.Time) (in
 }
 
 const expiredInputSweeps = `-- name: ExpiredInputSweeps :many
-SELECT s.id, s.tenant_id, s.project_id, s.workflow_id, s.version_id, s.workflow_name, s.version, s.name, s.state, s.reason, s.message, s.method, s.space, s.space_version, s.space_from, s.inputs, s.objective, s.stopping, s.planned, s.created, s.parallelism, s.gpu_hours, s.seed, s.priority, s.refused, s.created_by, s.created_by_name, s.created_at, s.updated_at, s.ended_at, s.request_key, s.request_hash, s.expires_at FROM input_sweeps s
+SELECT s.id, s.tenant_id, s.project_id, s.workflow_id, s.version_id, s.workflow_name, s.version, s.name, s.state, s.reason, s.message, s.method, s.space, s.space_version, s.space_from, s.inputs, s.objective, s.stopping, s.planned, s.created, s.parallelism, s.gpu_hours, s.seed, s.priority, s.refused, s.created_by, s.created_by_name, s.created_at, s.updated_at, s.ended_at, s.request_key, s.request_hash, s.expires_at, s.tags, s.note FROM input_sweeps s
 WHERE expired_sweep(s, $1::timestamptz, $2::double precision, $3::double precision)
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r JOIN executions e ON e.id = r.execution_id WHERE r.sweep_id = s.id)
 ORDER BY s.id LIMIT $4
@@ -358,6 +358,8 @@ func (q *Queries) ExpiredInputSweeps(ctx context.Context, moment time.Time, afte
 			&i.RequestKey,
 			&i.RequestHash,
 			&i.ExpiresAt,
+			&i.Tags,
+			&i.Note,
 		); err != nil {
 			return nil, err
 		}

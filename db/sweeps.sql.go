@@ -169,7 +169,7 @@ func (q *Queries) EarlierDurations(ctx context.Context, workflowID uuid.UUID) (E
 }
 
 const getInputSweep = `-- name: GetInputSweep :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at FROM input_sweeps WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at, tags, note FROM input_sweeps WHERE id = $1
 `
 
 func (q *Queries) GetInputSweep(ctx context.Context, id uuid.UUID) (InputSweep, error) {
@@ -209,6 +209,8 @@ func (q *Queries) GetInputSweep(ctx context.Context, id uuid.UUID) (InputSweep, 
 		&i.RequestKey,
 		&i.RequestHash,
 		&i.ExpiresAt,
+		&i.Tags,
+		&i.Note,
 	)
 	return i, err
 }
@@ -231,9 +233,11 @@ func (q *Queries) InputSweepOfRequest(ctx context.Context, projectID uuid.UUID, 
 
 const insertInputSweep = `-- name: InsertInputSweep :exec
 INSERT INTO input_sweeps (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, method, space, inputs, objective,
-    stopping, planned, parallelism, gpu_hours, seed, priority, created_by, created_by_name, created_at, updated_at, request_key, request_hash)
+    stopping, planned, parallelism, gpu_hours, seed, priority, created_by, created_by_name, created_at, updated_at, request_key, request_hash,
+    tags, note)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'RUNNING', $9, $10, $11, $12,
-    $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, $23)
+    $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, $23,
+    $24, $25)
 `
 
 type InsertInputSweepParams struct {
@@ -260,6 +264,8 @@ type InsertInputSweepParams struct {
 	Now           time.Time
 	RequestKey    string
 	RequestHash   []byte
+	Tags          []string
+	Note          string
 }
 
 func (q *Queries) InsertInputSweep(ctx context.Context, arg InsertInputSweepParams) error {
@@ -287,6 +293,8 @@ func (q *Queries) InsertInputSweep(ctx context.Context, arg InsertInputSweepPara
 		arg.Now,
 		arg.RequestKey,
 		arg.RequestHash,
+		arg.Tags,
+		arg.Note,
 	)
 	return err
 }
@@ -324,7 +332,7 @@ func (q *Queries) LinkSweepRun(ctx context.Context, executionID *uuid.UUID, swee
 }
 
 const listInputSweeps = `-- name: ListInputSweeps :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at FROM input_sweeps
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at, tags, note FROM input_sweeps
 WHERE project_id = $1
     AND ($2::uuid IS NULL OR workflow_id = $2)
     AND ($3::text = '' OR state = $3)
@@ -390,6 +398,8 @@ func (q *Queries) ListInputSweeps(ctx context.Context, arg ListInputSweepsParams
 			&i.RequestKey,
 			&i.RequestHash,
 			&i.ExpiresAt,
+			&i.Tags,
+			&i.Note,
 		); err != nil {
 			return nil, err
 		}
@@ -429,7 +439,7 @@ func (q *Queries) LiveSweepExecutions(ctx context.Context, sweepID uuid.UUID) ([
 }
 
 const lockInputSweep = `-- name: LockInputSweep :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at FROM input_sweeps WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at, tags, note FROM input_sweeps WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) LockInputSweep(ctx context.Context, id uuid.UUID) (InputSweep, error) {
@@ -469,6 +479,8 @@ func (q *Queries) LockInputSweep(ctx context.Context, id uuid.UUID) (InputSweep,
 		&i.RequestKey,
 		&i.RequestHash,
 		&i.ExpiresAt,
+		&i.Tags,
+		&i.Note,
 	)
 	return i, err
 }

@@ -147,7 +147,7 @@ func setup(t *testing.T) *testBundle {
 		Feed:          feed.New(feed.Config{Pool: b.pool, Logger: log, Now: now}),
 		Triggers:      trigger.New(trigger.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions.Launches, Secrets: b.secrets, Acting: b.users.Acting, Logger: log, Now: now}),
 		Notifications: notify.New(notify.Config{Pool: b.pool, Channels: b.connections, PublicURL: "http://127.0.0.1", Logger: log, Now: now}),
-		Sweeps:        sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Acting: b.users.Acting, Logger: log, Now: now}),
+		Sweeps:        sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Index: index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}), Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:         view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
 		Reports:       report.NewService(b.pool, now),
 		Lineage:       lineage.NewService(b.pool, b.workflows, b.catalogue),

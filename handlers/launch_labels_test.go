@@ -13,6 +13,27 @@ import (
 	"github.com/flowforge/flowforge/views/forms/formtest"
 )
 
+// TestSweepWithTagsAndANote: the form of a sweep checks and keeps them, and its runs get them.
+func TestSweepWithTagsAndANote(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, `{name: swept, version: 1.0.0, inputs: [{name: x, type: Integer}], operators: [{name: one, type: noop}]}`)
+	body := func(tags string) string {
+		return `{"workflow": "swept", "space": [{"path": "x", "kind": "values", "values": [1, 2]}], "method": "grid", "tags": ` + tags + `, "note": " The first try "}`
+	}
+	refused := b.member.send(t, http.MethodPost, "/api/v1/sweeps", "application/json", body(`["`+strings.Repeat("x", 65)+`"]`))
+	require.Equal(t, http.StatusUnprocessableEntity, refused.status, refused.body)
+	require.Contains(t, refused.body, "A tag can have at most 64 characters.")
+	created := b.member.send(t, http.MethodPost, "/api/v1/sweeps", "application/json", body(`["second", " baseline ", "second"]`)).object(t, http.StatusCreated)
+	require.Equal(t, []any{"baseline", "second"}, created["tags"])
+	require.Equal(t, "The first try", created["note"])
+	id := created["id"].(string)
+	require.Contains(t, b.member.get(t, "/sweeps/"+id).body, "baseline, second")
+	form := b.member.get(t, "/workflows/swept/sweep?like="+id).body
+	require.Contains(t, form, `value="baseline, second"`)
+	require.Contains(t, form, "The first try")
+}
+
 // TestLaunchWithTagsAndANote: they are written with the execution, and errors are at their controls.
 func TestLaunchWithTagsAndANote(t *testing.T) {
 	t.Parallel()

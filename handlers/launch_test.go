@@ -97,7 +97,7 @@ func setupLaunch(t *testing.T) *launchBundle {
 		Retention: retention.New(retention.Config{Pool: pool, Store: store, Now: now, Logger: log}),
 		Presets:   preset.NewService(pool, workflows, now),
 		Index:     labels,
-		Sweeps:    sweep.New(sweep.Config{Pool: pool, Workflows: workflows, Executions: executions, Logger: log, Now: now}),
+		Sweeps:    sweep.New(sweep.Config{Pool: pool, Workflows: workflows, Executions: executions, Index: labels, Logger: log, Now: now}),
 	}))
 	t.Cleanup(server.Close)
 	return &launchBundle{server: server, executions: executions, artifacts: artifacts, index: labels}

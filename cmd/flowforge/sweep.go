@@ -146,6 +146,8 @@ func newSweepCreateCommand() *cobra.Command {
 	f.StringArrayP("input", "i", nil, "an input for all runs: name=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with inputs for all runs (- for standard input)")
 	f.String("name", "", "name of the sweep")
+	f.StringArray("tag", nil, "a tag for all runs; repeat the flag for several tags")
+	f.String("note", "", "a note for all runs")
 	f.String("method", "", "how to choose values: grid, random, sobol or tpe (default random)")
 	f.Int("runs", 0, "number of runs (default for grid: all combinations)")
 	f.String("metric", "", "the objective: a metric of the runs")
@@ -226,7 +228,7 @@ func (c *client) sweepOf(cmd *cobra.Command, ref string) (contract.SweepInput, e
 	}
 	in.Space = append(in.Space, parameters...)
 	f := cmd.Flags()
-	for name, into := range map[string]*string{"name": &in.Name, "method": &in.Method} {
+	for name, into := range map[string]*string{"name": &in.Name, "method": &in.Method, "note": &in.Note} {
 		if f.Changed(name) {
 			*into, _ = f.GetString(name)
 		}
@@ -235,6 +237,9 @@ func (c *client) sweepOf(cmd *cobra.Command, ref string) (contract.SweepInput, e
 		if f.Changed(name) {
 			*into, _ = f.GetInt(name)
 		}
+	}
+	if f.Changed("tag") {
+		in.Tags, _ = f.GetStringArray("tag")
 	}
 	if f.Changed("seed") {
 		in.Seed, _ = f.GetInt64("seed")

@@ -1,8 +1,10 @@
 -- name: InsertInputSweep :exec
 INSERT INTO input_sweeps (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, method, space, inputs, objective,
-    stopping, planned, parallelism, gpu_hours, seed, priority, created_by, created_by_name, created_at, updated_at, request_key, request_hash)
+    stopping, planned, parallelism, gpu_hours, seed, priority, created_by, created_by_name, created_at, updated_at, request_key, request_hash,
+    tags, note)
 VALUES (@id, @tenant_id, @project_id, @workflow_id, @version_id, @workflow_name, @version, @name, 'RUNNING', @method, @space, @inputs, @objective,
-    @stopping, @planned, @parallelism, @gpu_hours, @seed, @priority, @created_by, @created_by_name, @now, @now, @request_key, @request_hash);
+    @stopping, @planned, @parallelism, @gpu_hours, @seed, @priority, @created_by, @created_by_name, @now, @now, @request_key, @request_hash,
+    @tags, @note);
 
 -- name: InputSweepOfRequest :one
 SELECT id, request_hash FROM input_sweeps WHERE project_id = @project_id AND request_key = @request_key AND request_key <> '';

@@ -16,6 +16,7 @@ import (
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -120,7 +121,7 @@ func (p *plan) row(id uuid.UUID) (db.InsertInputSweepParams, error) {
 		ID: id, TenantID: v.TenantID, ProjectID: v.ProjectID, WorkflowID: v.WorkflowID, VersionID: v.ID, WorkflowName: v.Name, Version: v.Version,
 		Name: spec.Name, Method: string(spec.Method),
 		Planned: int32(spec.Runs), Parallelism: int32(spec.Parallelism), GpuHours: spec.GPUHours, Seed: spec.Seed, Priority: int32(spec.Priority), //nolint:gosec // checked
-		CreatedBy: p.subject.ID, CreatedByName: p.subject.Name, RequestKey: spec.IdempotencyKey,
+		CreatedBy: p.subject.ID, CreatedByName: p.subject.Name, RequestKey: spec.IdempotencyKey, Tags: spec.Tags, Note: spec.Note,
 	}
 	if params.Seed == 0 {
 		params.Seed = newSeed()
@@ -171,6 +172,12 @@ func (s *Service) check(ctx context.Context, spec Spec) (*plan, []apperr.Field, 
 	if len(problems) > 0 {
 		return p, fields, nil
 	}
+	if _, err := s.config.Index.AtLaunch(ctx, index.Labels{Tags: p.spec.Tags, Note: p.spec.Note}); err != nil {
+		if !apperr.Is(err, apperr.Invalid) {
+			return p, nil, err
+		}
+		fields = append(fields, apperr.FieldsOf(err)...)
+	}
 	more, err := s.checkFirst(ctx, p)
 	return p, append(fields, more...), err
 }
@@ -203,6 +210,7 @@ func (p *plan) fill(spaced bool) []apperr.Field {
 	if spec.Name = strings.TrimSpace(spec.Name); spec.Name == "" {
 		spec.Name = "Sweep of " + p.version.Name
 	}
+	spec.Tags, spec.Note = compact(spec.Tags), strings.TrimSpace(spec.Note)
 	if len(spec.Name) > MaxName {
 		wrong("name", "Enter at most %d characters.", MaxName)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/enginetest"
 	"github.com/flowforge/flowforge/engine/execution"
@@ -52,7 +53,7 @@ func setup(t *testing.T) *bundle {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.telemetry.Close()) })
 	b.config = sweep.Config{
-		Pool: e.Pool, Workflows: e.Workflows, Executions: e.Service, Telemetry: b.telemetry, Every: 20 * time.Millisecond, Settle: time.Millisecond, Logger: e.Log, Acting: e.Acting,
+		Pool: e.Pool, Workflows: e.Workflows, Executions: e.Service, Telemetry: b.telemetry, Index: index.New(index.Config{Pool: e.Pool, Conn: b.telemetry.Conn, Log: e.Log, Now: time.Now}), Every: 20 * time.Millisecond, Settle: time.Millisecond, Logger: e.Log, Acting: e.Acting,
 	}
 	b.sweeps = sweep.New(b.config)
 	e.Run()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution"
 )
@@ -66,10 +67,14 @@ func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen js
 		varied = append(varied, name)
 	}
 	inputs = inputsAt(version.Definition.Inputs, inputs, varied, s.now())
+	labels, err := s.config.Index.AtLaunch(ctx, index.Labels{Tags: sw.Tags, Note: sw.Note})
+	if err != nil {
+		return err //nolint:wrapcheck // shown to users as it is
+	}
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launches.Launch(ctx, execution.LaunchRequest{
 		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: execution.RunName(sw.Name, fmt.Sprintf("run %d", number)),
-		Sweep: &execution.SweepRun{ID: sw.ID, Number: number},
+		Sweep: &execution.SweepRun{ID: sw.ID, Number: number}, Within: labels,
 	})
 	return err //nolint:wrapcheck // shown to users as it is
 }

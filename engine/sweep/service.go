@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution"
@@ -33,6 +34,7 @@ type Config struct {
 	Workflows  *workflow.Service
 	Executions *execution.Service
 	Telemetry  *telemetry.Service
+	Index      *index.Service // writes the tags of runs
 	Optuna     *optuna.Program
 	// Acting returns a user with their current permissions, in a project. Runs are launched
 	// by the user who created the sweep.
@@ -198,7 +200,7 @@ func fromRow(row db.InputSweep) (Sweep, error) {
 	out := Sweep{
 		ID: row.ID, ProjectID: row.ProjectID, WorkflowID: row.WorkflowID, WorkflowName: row.WorkflowName, VersionID: row.VersionID, Version: row.Version,
 		Name: row.Name, State: State(row.State), Reason: row.Reason, Message: row.Message, Method: Method(row.Method), SpaceVersion: int(row.SpaceVersion),
-		Planned: int(row.Planned), Parallelism: int(row.Parallelism), GPUHours: row.GpuHours, Seed: row.Seed, Priority: query.Priority(row.Priority),
+		Planned: int(row.Planned), Parallelism: int(row.Parallelism), GPUHours: row.GpuHours, Seed: row.Seed, Priority: query.Priority(row.Priority), Tags: row.Tags, Note: row.Note,
 		CreatedBy: query.Person{ID: row.CreatedBy, Name: row.CreatedByName}, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, EndedAt: row.EndedAt,
 	}
 	return out, errors.Join(

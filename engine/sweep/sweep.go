@@ -107,6 +107,8 @@ type Spec struct {
 	GPUHours      float64        // budget; 0: none
 	Seed          int64          // 0: chosen
 	Priority      query.Priority // query.Declared: that of the definition
+	Tags          []string       // of every run
+	Note          string         // of every run
 
 	IdempotencyKey string // of Create: a key that was used before returns the sweep of the first request
 }
@@ -162,6 +164,8 @@ type Sweep struct {
 	UsedGPUHours  float64
 	Seed          int64
 	Priority      query.Priority
+	Tags          []string
+	Note          string
 	CreatedBy     query.Person
 	CreatedAt     time.Time
 	UpdatedAt     time.Time

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/sweep"
@@ -339,4 +341,25 @@ func TestRunsThatWaitForQuotaCount(t *testing.T) {
 	require.Equal(t, 3, now.Counts.Created, "the others are not chosen yet")
 	require.NoError(t, b.sweeps.Stop(b.ctx, sw.ID, true))
 	b.until(sw.ID, "those that wait to end", func(sw sweep.Sweep) bool { return sw.Counts.Cancelled >= 2 && sw.Counts.Queued == 0 })
+}
+
+// TestRunsHaveTheLabelsOfTheirSweep: each launch writes the tags and the note of the sweep.
+func TestRunsHaveTheLabelsOfTheirSweep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, _, err := b.sweeps.Create(b.ctx, sweep.Spec{Workflow: "square", Space: space.Space{{Path: "x", Kind: space.Values, Values: []any{1.0}}}, Method: sweep.Grid, Tags: []string{strings.Repeat("x", 65)}})
+	require.True(t, apperr.Is(err, apperr.Invalid))
+	require.Equal(t, "tags", apperr.FieldsOf(err)[0].Path)
+	sw, _, err := b.sweeps.Create(b.ctx, sweep.Spec{Workflow: "square", Space: space.Space{{Path: "x", Kind: space.Values, Values: []any{1.0, 2.0}}}, Method: sweep.Grid, Tags: []string{"study", "baseline"}, Note: "The first try"})
+	require.NoError(t, err)
+	b.drive()
+	b.ended(sw.ID)
+	runs, _, err := b.sweeps.Runs(b.ctx, sw.ID, sweep.Filter{})
+	require.NoError(t, err)
+	require.Len(t, runs, 2)
+	for _, run := range runs {
+		labels, err := b.config.Index.Labels(b.ctx, []uuid.UUID{*run.ExecutionID})
+		require.NoError(t, err)
+		require.Equal(t, index.Labels{Tags: []string{"baseline", "study"}, Note: "The first try"}, labels[*run.ExecutionID])
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/sweep/optuna"
@@ -123,4 +125,14 @@ func parametersOf(c space.Checked) []optuna.Parameter {
 		out = append(out, optuna.Parameter{Kind: kinds[d.Kind], Count: d.Count, Low: d.Low, High: d.High, Log: d.Log})
 	}
 	return out
+}
+
+// compact returns tags without spaces around them, sorted, each once.
+func compact(tags []string) []string {
+	out := make([]string, 0, len(tags))
+	for _, tag := range tags {
+		out = append(out, strings.TrimSpace(tag))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

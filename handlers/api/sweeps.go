@@ -217,7 +217,7 @@ func toSpec(in contract.SweepInput) (sweep.Spec, error) {
 	}
 	spec := sweep.Spec{
 		Workflow: in.Workflow, Version: in.Version, Name: in.Name, Inputs: inputs, Space: parameters, Method: sweep.Method(in.Method), Runs: in.Runs,
-		Parallelism: in.Parallelism, GPUHours: in.GPUHours, Seed: in.Seed, Priority: query.Declared,
+		Parallelism: in.Parallelism, GPUHours: in.GPUHours, Seed: in.Seed, Priority: query.Declared, Tags: in.Tags, Note: in.Note,
 	}
 	if in.Priority != nil {
 		spec.Priority = query.Priority(*in.Priority)
@@ -259,7 +259,7 @@ func toSweepBody(sw sweep.Sweep) contract.SweepBody {
 		ID: sw.ID, Name: sw.Name, Workflow: sw.WorkflowName, WorkflowID: sw.WorkflowID, Version: sw.Version, State: string(sw.State), Reason: sw.Reason, Message: sw.Message,
 		Method: string(sw.Method), Space: []contract.SweepParameter{}, SpaceVersion: sw.SpaceVersion, Inputs: sw.Inputs,
 		EarlyStopping: contract.SweepStopping{Rule: string(sw.EarlyStopping.Rule), MinStep: sw.EarlyStopping.MinStep, MinRuns: sw.EarlyStopping.MinRuns, Factor: sw.EarlyStopping.Factor},
-		Runs:          sw.Planned, Parallelism: sw.Parallelism, GPUHours: sw.GPUHours, UsedGPUHours: sw.UsedGPUHours, Seed: sw.Seed, CreatedBy: sw.CreatedBy.Name,
+		Runs:          sw.Planned, Parallelism: sw.Parallelism, GPUHours: sw.GPUHours, UsedGPUHours: sw.UsedGPUHours, Seed: sw.Seed, Tags: sw.Tags, Note: sw.Note, CreatedBy: sw.CreatedBy.Name,
 		CreatedAt: sw.CreatedAt, UpdatedAt: sw.UpdatedAt, EndedAt: sw.EndedAt, URL: "/sweeps/" + sw.ID.String(),
 		Counts: contract.SweepCounts{
 			Created: c.Created, Proposed: c.Waiting, Running: c.Running, Queued: c.Queued, Succeeded: c.Succeeded, Failed: c.Failed, Cancelled: c.Cancelled,

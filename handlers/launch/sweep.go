@@ -44,7 +44,7 @@ func (h *Pages) sweepForm(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		d.name = sw.Name
+		d.name, d.options.tags, d.options.note = sw.Name, sw.Tags, sw.Note
 		d.values = d.schema.EncodeForm(known(d.schema, sw.Inputs), forms.Prefix)
 		d.kept = d.newSweepDraft(h.Forms.Env(r)).fill(sw)
 		d.origin = &views.Provenance{From: "Filled in from the sweep “" + sw.Name + "”.", URL: views.SweepURL(sw.ID.String()), Reset: views.SweepLaunchURL(d.ref)}
@@ -166,6 +166,11 @@ func (h *Pages) renderSweep(w http.ResponseWriter, r *http.Request, status int, 
 func (h *Pages) drawSweep(w http.ResponseWriter, r *http.Request, status int, d *draft, s *sweepDraft) error {
 	d.mode, d.sweep = views.LaunchForm, s
 	errors := s.errorLines()
+	for _, name := range []string{"tags", "note"} {
+		if message := s.errors[name]; message != "" {
+			d.options.faults[name] = message
+		}
+	}
 	view := s.view(h.objectives(r.Context(), d))
 	estimate, err := h.estimate(r, d, d.newSweepDraft(h.Forms.Env(r)))
 	if err != nil {

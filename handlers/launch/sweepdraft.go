@@ -116,7 +116,7 @@ func (d *draft) spec(s *sweepDraft, env typeregistry.Env) (sweep.Spec, []forms.P
 		}
 	}
 	spec := sweep.Spec{
-		Workflow: d.workflow.ID.String(), Version: d.version.Version, Name: d.name, Inputs: map[string]any{},
+		Workflow: d.workflow.ID.String(), Version: d.version.Version, Name: d.name, Inputs: map[string]any{}, Tags: d.options.tags, Note: d.options.note,
 		Method: sweep.Method(s.get("method")), EarlyStopping: sweep.EarlyStopping{Rule: sweep.Rule(s.get("rule"))},
 	}
 	for name, v := range inputs {
@@ -206,7 +206,7 @@ func (s *sweepDraft) blame(fields []apperr.Field) []forms.Problem {
 			} else {
 				s.errors["space"] = f.Message
 			}
-		case "objective", "method", "runs", "parallelism", "gpu_hours", "seed", "name", "priority":
+		case "objective", "method", "runs", "parallelism", "gpu_hours", "seed", "name", "priority", "tags", "note":
 			s.errors[area] = f.Message
 		case "early_stopping":
 			s.errors[rest] = f.Message
@@ -233,6 +233,7 @@ func sweepLabels() [][2]string {
 		{"space", "Inputs"}, {"method", "Method"}, {"runs", "Number of runs"}, {"parallelism", "Concurrent runs"}, {"objective", "Objective"},
 		{"rule", "Early stopping"}, {"min_step", "First step"}, {"min_runs", "Runs before the median"}, {"factor", "Halving factor"},
 		{"gpu_hours", "Budget"}, {"seed", "Seed"}, {"name", "Name"}, {"priority", "Priority"},
+		{"tags", "Tags"}, {"note", "Note"},
 	}
 }
 
@@ -249,7 +250,7 @@ func (s *sweepDraft) errorLines() []forms.ErrorLine {
 			case "space":
 				target = ""
 				message = l[1] + ": " + message
-			case "name", "priority":
+			case "name", "priority", "tags", "note":
 				target = "execution-" + l[0]
 			}
 			lines = append(lines, forms.ErrorLine{Target: target, Label: l[1], Text: message})

@@ -248,6 +248,12 @@ func spaceView(s sweep.Sweep) views.SweepSpace {
 		m.Facts = append(m.Facts, ui.Fact{Name: "Objective", Value: o.Name(), Note: goal})
 	}
 	m.Facts = append(m.Facts, ui.Fact{Name: "Early stopping", Value: stoppingText(s.EarlyStopping)})
+	if len(s.Tags) > 0 {
+		m.Facts = append(m.Facts, ui.Fact{Name: "Tags", Value: strings.Join(s.Tags, ", ")})
+	}
+	if s.Note != "" {
+		m.Facts = append(m.Facts, ui.Fact{Name: "Note", Value: s.Note})
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Inputs)) {
 		m.Inputs = append(m.Inputs, views.Value{Name: name, Text: ui.Short(space.Text(s.Inputs[name]), 200)})
 	}

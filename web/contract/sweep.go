@@ -54,6 +54,8 @@ type SweepInput struct {
 	GPUHours      float64          `json:"gpu_hours,omitempty" minimum:"0" doc:"GPU-hour budget: no run starts after it is spent; 0 means no budget"`
 	Seed          int64            `json:"seed,omitempty" doc:"Random seed: the same seed draws the same values; 0 chooses one"`
 	Priority      *int             `json:"priority,omitempty" minimum:"0" maximum:"100" doc:"Priority of the runs; defaults to the workflow's priority"`
+	Tags          []string         `json:"tags,omitempty" maxItems:"50" doc:"Tags of every run"`
+	Note          string           `json:"note,omitempty" doc:"Note of every run"`
 }
 
 // SweepBody is one sweep.
@@ -77,6 +79,8 @@ type SweepBody struct {
 	GPUHours      float64          `json:"gpu_hours" doc:"GPU-hour budget; 0 means no budget"`
 	UsedGPUHours  float64          `json:"used_gpu_hours"`
 	Seed          int64            `json:"seed"`
+	Tags          []string         `json:"tags"`
+	Note          string           `json:"note,omitempty"`
 	CreatedBy     string           `json:"created_by"`
 	CreatedAt     time.Time        `json:"created_at"`
 	UpdatedAt     time.Time        `json:"updated_at"`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ._api import Server, quoted
 from ._run import Run, _table
@@ -104,6 +104,8 @@ def sweep(
     early_stopping: Optional[Mapping[str, Any]] = None,
     gpu_hours: float = 0,
     seed: int = 0,
+    tags: Sequence[str] = (),
+    note: str = "",
 ) -> Sweep:
     """Launch a workflow many times with different inputs, and return the sweep.
 
@@ -111,7 +113,7 @@ def sweep(
     function in flowforge.search. Use dots to address parts of an input: "optimizer.lr".
     `method` is "grid", "random", "sobol" or "tpe". `metric` or `output` is the objective, and
     `goal` is "max" or "min". `early_stopping` is a rule such as {"rule": "median", "min_step":
-    5}. Raises ServerError with the invalid fields, and FlowForgeError in a task, because tasks
+    5}. Every run gets the `tags` and the `note`. Raises ServerError with the invalid fields, and FlowForgeError in a task, because tasks
     cannot create sweeps.
     """
     if os.environ.get("FLOWFORGE_TASK_ID"):
@@ -128,6 +130,8 @@ def sweep(
         "parallelism": parallelism,
         "gpu_hours": gpu_hours,
         "seed": seed,
+        "tags": list(tags),
+        "note": note,
     }
     if metric or output:
         objective = {"metric": metric, "output": output, "goal": goal, "value": value}
