@@ -42,7 +42,9 @@ func (c *call) connect(ctx context.Context) error {
 		if audience := text("audience"); audience != "" {
 			config.EndpointParams = url.Values{"audience": {audience}}
 		}
-		source := config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, c.client))
+		client := *c.client
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the request has the secret
+		source := config.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, &client))
 		c.sign = func(req *http.Request) error {
 			token, err := source.Token()
 			if err != nil {

@@ -31,6 +31,8 @@ func calls(t *testing.T, issued *atomic.Int32) *httptest.Server {
 			}
 			issued.Add(1)
 			_, _ = io.WriteString(w, `{"access_token": "issued", "token_type": "Bearer", "expires_in": 3600}`)
+		case "/moved":
+			http.Redirect(w, r, "/token", http.StatusTemporaryRedirect)
 		case "/v1/runs":
 			page := r.FormValue("page")
 			next := map[string]string{"": "2", "2": "3", "3": ""}[page]
@@ -121,7 +123,12 @@ func TestHTTPConnections(t *testing.T) {
 	if err != nil || strings.Count(fmt.Sprint(body["list"]), "12345678901234567") != 3 || issued.Load() != before+1 {
 		t.Errorf("%v, %v, %d tokens", body, err, issued.Load()-before)
 	}
-	oauth["client_secret"] = "wrong-secret"
+	oauth["token_url"] = site.URL + "/moved"
+	before = issued.Load()
+	if _, err := called(t, connection(oauth), &flowforgev1.Http{Connection: "api"}); err == nil || issued.Load() != before {
+		t.Errorf("the secret followed a redirect: %v", err)
+	}
+	oauth["token_url"], oauth["client_secret"] = site.URL+"/token", "wrong-secret"
 	_, err = called(t, connection(oauth), &flowforgev1.Http{Connection: "api"})
 	if err == nil || !strings.Contains(err.Error(), "/token: 401 Unauthorized: invalid_client: unknown client") || strings.Contains(err.Error(), "wrong-secret") {
 		t.Error(err)

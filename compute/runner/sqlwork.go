@@ -2,13 +2,11 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/compute/runner/sqlquery"
@@ -57,11 +55,13 @@ func (a *attempt) inputsOf(ctx context.Context) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	inputs := map[string]any{}
-	if err := decoder.Decode(&inputs); err != nil {
+	decoded, err := decodeJSON([]byte(text))
+	if err != nil {
 		return nil, fmt.Errorf("the inputs are not valid JSON: %w", err)
+	}
+	inputs, isObject := decoded.(map[string]any)
+	if !isObject {
+		return nil, errors.New("the inputs are not a JSON object")
 	}
 	return inputs, nil
 }

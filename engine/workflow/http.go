@@ -300,14 +300,15 @@ func (l *linker) http(op *Operator, path string) {
 	}
 	l.httpTags(op, h.Body, path+".body", names, true)
 	response := []string{responseStatus, responseHeaders, responseBody}
-	for _, name := range response {
+	ofPages := slices.Concat(response, []string{responseLink, responsePage})
+	for _, name := range ofPages { // the runner would replace the input by the part of the response
 		if slices.Contains(names, name) && (h.Expected != nil || h.Pages != nil) {
 			l.add(path, "The input %s has the name of a part of the response. Rename the input.", name)
 		}
 	}
 	l.httpNames(op, h.Expected, path+".condition", slices.Concat(response, names), true)
 	if h.Pages != nil {
-		l.httpNames(op, h.Pages.Next, path+".pages.next", slices.Concat(response, []string{responseLink, responsePage}, names), true)
+		l.httpNames(op, h.Pages.Next, path+".pages.next", slices.Concat(ofPages, names), true)
 		l.httpNames(op, h.Pages.Items, path+".pages.items", slices.Concat(response, names), true)
 		if h.Method == http.MethodHead {
 			l.add(path+".method", "A HEAD request has no pages. Use GET.")

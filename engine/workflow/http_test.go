@@ -107,6 +107,13 @@ func TestHTTPCalls(t *testing.T) {
 			t.Errorf("%s: %v", section, problems)
 		}
 	}
+	for _, name := range []string{"status", "headers", "body", "link", "page"} {
+		document := strings.ReplaceAll(fmt.Sprintf(callYAML, `{url: "/", condition: status == 200}`), "name: since,", "name: "+name+",")
+		_, problems := Parse([]byte(strings.ReplaceAll(document, "inputs.since", "inputs."+name)), typeregistry.Builtin())
+		if len(problems) != 1 || !strings.Contains(problems[0].Message, "Rename the input") {
+			t.Errorf("%s: %v", name, problems)
+		}
+	}
 	plain := "name: x\nversion: 1.0.0\ninputs: [{name: host, type: String}]\noperators: [{name: call, type: http, inputs: [{name: host, from: inputs.host}], http: {url: %q}}]"
 	for address, want := range map[string]string{"/runs": "full http or https address", "https://{{host}}/": "full http", "https://x.example{{host}}": "host of the address cannot contain tags", "https://me:pw@x.example/": "user name or password"} {
 		_, problems := Parse([]byte(fmt.Sprintf(plain, address)), typeregistry.Builtin())

@@ -41,7 +41,7 @@ export function setUp() {
   addEventListener("pageshow", (event) => event.persisted && renewKeys());
   early?.dispatchEvent(new Event("input", { bubbles: true }));
   const active = document.activeElement;
-  if (active.matches("[role=combobox]:not([autofocus])")) active.click(); // its first click came before this script
+  if (active?.matches("[role=combobox]:not([autofocus])")) active.click(); // its first click came before this script
 }
 
 // changedEarly returns a control that was changed before this script ran.
