@@ -1147,7 +1147,7 @@ func launchOptions(page LaunchPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = labelFields(page.Options).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = labelFields(page.Options, page.Sweep != nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
