@@ -12,6 +12,18 @@ import (
 	"github.com/google/uuid"
 )
 
+const feedHasNews = `-- name: FeedHasNews :one
+SELECT feed_has_news()::boolean AS news
+`
+
+// Reports whether there are events that the feed does not contain.
+func (q *Queries) FeedHasNews(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, feedHasNews)
+	var news bool
+	err := row.Scan(&news)
+	return news, err
+}
+
 const feedState = `-- name: FeedState :one
 SELECT position, removed FROM event_feed_state
 `

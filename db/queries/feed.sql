@@ -1,3 +1,7 @@
+-- name: FeedHasNews :one
+-- Reports whether there are events that the feed does not contain.
+SELECT feed_has_news()::boolean AS news;
+
 -- name: RelayEvents :one
 -- Copies new events to the feed, and returns how many.
 SELECT relay_events(@moment::timestamptz)::bigint AS copied;
