@@ -86,6 +86,13 @@ operators:
 	var found struct {
 		Executions []struct{ Name, State string } `json:"executions"`
 	}
+	visit(t, page, "/executions")
+	_, err = page.Locator("#execution-purpose").SelectOption(playwright.SelectOptionValues{Labels: &[]string{"Option lists"}})
+	require.NoError(t, err)
+	click(t, page.Locator("button:has-text('Filter')"))
+	holds(t, page.Locator("main"), "Options, shard")
+	audit(t, page)
+
 	s.api(t, http.MethodGet, "/executions?workflow=forms.shards", nil, &found)
 	require.Len(t, found.Executions, 4, "one for each set of inputs, and two refreshes: %v", found)
 	require.Equal(t, "Options, shard", found.Executions[0].Name)

@@ -218,7 +218,7 @@ func (r *runs) refresh(ctx context.Context, l listing, row db.OptionRun) error {
 // start launches a run as the caller, and claims the key in the transaction of the launch.
 func (r *runs) start(ctx context.Context, l listing, known db.OptionRun) error {
 	request := execution.LaunchRequest{
-		Workflow: l.source.Workflow, Version: l.version.Version, Inputs: l.source.Run, Priority: query.Declared, Name: execution.RunName("Options", l.input),
+		Workflow: l.source.Workflow, Version: l.version.Version, Inputs: l.source.Run, Priority: query.Declared, Name: execution.RunName("Options", l.input), Purpose: query.ListOptions,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error { return r.claim(ctx, q, l, known, id) },
 	}
 	if l.version.Definition.TTL.IsZero() {

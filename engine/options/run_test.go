@@ -19,6 +19,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/enginetest"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/options"
 )
 
@@ -132,6 +133,17 @@ func TestWorkflowsListOptions(t *testing.T) {
 	e, err := l.Service.Get(l.Ctx, runs[0])
 	require.NoError(t, err)
 	require.Equal(t, "Options, fast", e.Name)
+	for _, c := range []struct {
+		filter query.Filter
+		want   int
+	}{
+		{query.Filter{}, 0}, {query.Filter{Workflow: "quick"}, 1}, {query.Filter{Query: "options"}, 1},
+		{query.Filter{Purpose: query.ListOptions}, 1}, {query.Filter{Purpose: query.AnyPurpose}, 1},
+	} {
+		found, err := l.Service.List(l.Ctx, c.filter)
+		require.NoError(t, err)
+		require.Len(t, found.Executions, c.want, "%+v", c.filter)
+	}
 	require.NotNil(t, e.ExpiresAt)
 	require.Equal(t, time.Hour, e.ExpiresAt.Sub(*e.FinishedAt))
 
