@@ -1285,8 +1285,9 @@ func (q *Queries) RecentExecutions(ctx context.Context, workflowIds []uuid.UUID,
 
 const recentInputs = `-- name: RecentInputs :many
 WITH mine AS (
-    SELECT id, name, status, version, inputs, created_at FROM executions
-    WHERE workflow_id = $2 AND project_id = $3 AND submitted_by = $4
+    SELECT id, name, status, version, inputs, created_at FROM executions e
+    WHERE workflow_id = $2 AND project_id = $3 AND submitted_by = $4 AND purpose = 'WORK'
+        AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
     ORDER BY id DESC LIMIT $5
 ), distinct_inputs AS (
     SELECT DISTINCT ON (inputs) id, name, status, version, inputs, created_at FROM mine ORDER BY inputs, id DESC
@@ -1312,7 +1313,7 @@ type RecentInputsRow struct {
 }
 
 // Returns the newest execution for each of a user's inputs of a workflow, newest first. It reads
-// the last scanned executions.
+// the last scanned executions. The user did not enter the inputs of the runs of a sweep.
 func (q *Queries) RecentInputs(ctx context.Context, arg RecentInputsParams) ([]RecentInputsRow, error) {
 	rows, err := q.db.Query(ctx, recentInputs,
 		arg.RowLimit,

@@ -402,10 +402,11 @@ FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY projec
 
 -- name: RecentInputs :many
 -- Returns the newest execution for each of a user's inputs of a workflow, newest first. It reads
--- the last scanned executions.
+-- the last scanned executions. The user did not enter the inputs of the runs of a sweep.
 WITH mine AS (
-    SELECT id, name, status, version, inputs, created_at FROM executions
-    WHERE workflow_id = @workflow_id AND project_id = @project_id AND submitted_by = @user_id
+    SELECT id, name, status, version, inputs, created_at FROM executions e
+    WHERE workflow_id = @workflow_id AND project_id = @project_id AND submitted_by = @user_id AND purpose = 'WORK'
+        AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
     ORDER BY id DESC LIMIT @scanned
 ), distinct_inputs AS (
     SELECT DISTINCT ON (inputs) id, name, status, version, inputs, created_at FROM mine ORDER BY inputs, id DESC

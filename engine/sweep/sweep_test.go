@@ -362,4 +362,7 @@ func TestRunsHaveTheLabelsOfTheirSweep(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, index.Labels{Tags: []string{"baseline", "study"}, Note: "The first try"}, labels[*run.ExecutionID])
 	}
+	recent, err := b.config.Executions.RecentInputs(b.ctx, sw.WorkflowID, auth.LocalProject, 10)
+	require.NoError(t, err)
+	require.Empty(t, recent, "users did not enter the inputs of runs")
 }
