@@ -131,9 +131,9 @@ func (r *curveReader) storedRange(ctx context.Context, series storedSeries) (low
 	if series.key != byExecution {
 		group = append(group, "node_index", "attempt")
 	}
-	selected := []string{"ifNull(min(step), 0)", "ifNull(max(step), 0)", "count() > count(step)", "count()"}
+	selected := []string{"ifNull(min(step), 0)", "ifNull(max(step), 0)", "toUInt8(count() > count(step))", "count()"}
 	if r.q.Axis == AxisTime || r.q.Axis == AxisRelative {
-		selected = []string{"toUnixTimestamp64Micro(min(timestamp))", "toUnixTimestamp64Micro(max(timestamp))", "false", "count()"}
+		selected = []string{"toUnixTimestamp64Micro(min(timestamp))", "toUnixTimestamp64Micro(max(timestamp))", "toUInt8(0)", "count()"}
 	}
 	where := r.points(series)
 	query := "SELECT " + strings.Join(append(selected, group...), ", ") + " FROM metrics WHERE " + where.String()
@@ -149,7 +149,7 @@ func (r *curveReader) storedRange(ctx context.Context, series storedSeries) (low
 	for rows.Next() {
 		var (
 			least, most int64
-			stepless    bool // some points have no step, which is 0 on the axis
+			stepless    uint8 // 1 if some points have no step, which is 0 on the axis
 			count       uint64
 			execution   uuid.UUID
 			node        uint32
@@ -162,7 +162,7 @@ func (r *curveReader) storedRange(ctx context.Context, series storedSeries) (low
 		if count == 0 || series.key != byExecution && !r.series[SeriesRef{execution, int(node), int(attempt)}] {
 			continue
 		}
-		if stepless {
+		if stepless == 1 {
 			least, most = min(least, 0), max(most, 0)
 		}
 		base := r.base(execution)
