@@ -416,6 +416,7 @@ type Execution struct {
 	Ttl               json.RawMessage
 	Labels            json.RawMessage
 	ScheduledAt       *time.Time
+	Purpose           string
 }
 
 type ExecutionChange struct {

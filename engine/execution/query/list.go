@@ -73,11 +73,23 @@ type Filter struct {
 	Status           []State
 	Waiting          bool      // only executions with waiting nodes, or that may not begin yet
 	AwaitingApproval bool      // only executions that wait for a user's answer
+	Purpose          Purpose   // "": Work, but any if a workflow or a text is selected
 	From, To         time.Time // of the launch
 	After            string
 	Offset           int // rows to skip at the beginning
 	Limit            int
 	Counted          bool // requests Page.Total
+}
+
+// purpose returns the purpose of the selected executions, "" for any.
+func (f Filter) purpose() string {
+	switch {
+	case f.Purpose == AnyPurpose, f.Purpose == "" && (f.Workflow != "" || f.Query != ""):
+		return ""
+	case f.Purpose == "":
+		return string(Work)
+	}
+	return string(f.Purpose)
 }
 
 // Page is one page of executions, the latest first. Next is "" on the last page.
@@ -101,7 +113,7 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 	limit = min(limit, maxPage)
 	params := db.ListExecutionsParams{
 		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), MaxRows: int32(limit) + 1, Skipped: int32(f.Offset), //nolint:gosec // bounded by the caller
-		Submitters: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.AwaitingApproval,
+		Submitters: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.AwaitingApproval, Purpose: f.purpose(),
 	}
 	for _, st := range f.Status {
 		params.Statuses = append(params.Statuses, string(st))
@@ -137,7 +149,7 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams, t textFilter) (int, error) {
 	n, err := q.queries.CountExecutions(ctx, db.CountExecutionsParams{
 		ProjectID: p.ProjectID, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, NamePattern: t.pattern,
-		NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most, Waiting: p.Waiting, Asking: p.Asking,
+		NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most, Waiting: p.Waiting, Asking: p.Asking, Purpose: p.Purpose,
 		Least: p.Least, Beyond: p.Beyond,
 	})
 	if err != nil {
@@ -161,7 +173,7 @@ func (q *Reader) rowsOf(ctx context.Context, p db.ListExecutionsParams, t textFi
 		return q.queries.ListExecutions(ctx, p)
 	}
 	return q.queries.ListExecutionsWithText(ctx, db.ListExecutionsWithTextParams{
-		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, Waiting: p.Waiting, Asking: p.Asking,
+		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, Waiting: p.Waiting, Asking: p.Asking, Purpose: p.Purpose,
 		Least: p.Least, Beyond: p.Beyond, NamePattern: *t.pattern, NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most,
 		BranchRows: p.MaxRows + p.Skipped, Skipped: p.Skipped, MaxRows: p.MaxRows,
 	})
@@ -376,7 +388,20 @@ func (q *Reader) Named(ctx context.Context, ids []uuid.UUID) ([]Execution, error
 	return list, nil
 }
 
-// Live returns the number of executions that have not ended.
+// HasOptionRuns reports whether the project has executions that list options.
+func (q *Reader) HasOptionRuns(ctx context.Context) (bool, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return false, err
+	}
+	has, err := q.queries.HasOptionRuns(ctx, subject.ProjectID)
+	if err != nil {
+		return false, fmt.Errorf("find executions that list options: %w", err)
+	}
+	return has, nil
+}
+
+// Live returns the number of executions that have not ended and are not only for options.
 func (q *Reader) Live(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {

@@ -143,6 +143,7 @@ type Execution struct {
 	Version             string
 	Name                string
 	Status              State
+	Purpose             Purpose
 	Inputs              map[string]any
 	Outputs             map[string]any
 	Reason              *Reason // why it is still PENDING, when a limit blocks it
@@ -167,6 +168,16 @@ type Execution struct {
 	KeptAt              *time.Time   // a user keeps it, regardless of ExpiresAt
 	KeptBy              string
 }
+
+// Purpose is why an execution was launched.
+type Purpose string
+
+// The purposes. AnyPurpose is for filters.
+const (
+	Work        Purpose = "WORK"
+	ListOptions Purpose = "OPTIONS" // it lists the options of an input
+	AnyPurpose  Purpose = "ANY"
+)
 
 // Reason describes what a node waits for. Besides the codes of package fair there are the
 // codes below.
