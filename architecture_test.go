@@ -104,7 +104,7 @@ func table() []rule {
 		// 6
 		{packages: shared, may: site + shared},
 		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions handlers/metaflowruns docs sdk"}, // rows of lists; the documents and the wheel that pages show
-		{packages: "handlers/account handlers/admin handlers/artifacts handlers/backfills handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
+		{packages: "handlers/account handlers/admin handlers/artifacts handlers/backfills handlers/compare handlers/datasets handlers/failures handlers/inbox handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
 		{packages: "handlers/reports", may: site + shared + " handlers/artifacts handlers/executions handlers/sweeps"}, // blocks show what these areas show
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
 		{packages: "handlers/hooks handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},
