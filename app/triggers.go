@@ -14,5 +14,11 @@ func (a *App) openTriggers(p *parts) {
 	p.triggers = trigger.New(trigger.Config{
 		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
 	})
-	p.feed = feed.New(feed.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Copied: p.triggers.Wake, Logger: a.cfg.Log, Now: time.Now})
+	p.feed = feed.New(feed.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Copied: p.wakeReaders, Logger: a.cfg.Log, Now: time.Now})
+}
+
+// wakeReaders makes those read the feed that this process runs.
+func (p *parts) wakeReaders() {
+	p.triggers.Wake()
+	p.inbox.Wake()
 }

@@ -494,6 +494,46 @@ type GroupRole struct {
 	CreatedBy *uuid.UUID
 }
 
+type InboxFeed struct {
+	One      bool
+	Position int64
+}
+
+type InboxItem struct {
+	ID           uuid.UUID
+	UserID       uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	Event        string
+	Occurrence   string
+	Subject      string
+	ExecutionID  *uuid.UUID
+	Node         string
+	Message      json.RawMessage
+	At           time.Time
+	CreatedAt    time.Time
+	Shown        bool
+	ReadAt       *time.Time
+	Resolution   string
+	MailState    string
+	MailDueAt    *time.Time
+	MailAttempts int32
+	MailError    string
+}
+
+type InboxSetting struct {
+	UserID    uuid.UUID
+	Modes     json.RawMessage
+	Address   string
+	Digest    string
+	DigestAt  string
+	QuietFrom string
+	QuietTo   string
+	Timezone  string
+	Muted     []string
+	UpdatedAt time.Time
+}
+
 type InputSweep struct {
 	ID            uuid.UUID
 	TenantID      uuid.UUID

@@ -40,6 +40,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -155,6 +156,10 @@ func setup(t *testing.T) *testBundle {
 		Datasets:      b.datasets,
 		Checks:        []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
+	b.deps.Inbox = inbox.New(inbox.Config{
+		Pool: b.pool, Notifications: b.deps.Notifications, PublicURL: "http://127.0.0.1", Logger: log, Now: now,
+		MayRead: func(user, project uuid.UUID) bool { return b.policies.For(user).May(auth.ExecutionRead, project) },
+	})
 	b.deps.Backfills = backfill.New(backfill.Config{Pool: b.pool, Schedules: b.deps.Schedules, Workflows: b.workflows, Executions: b.executions, Acting: b.users.Acting, Logger: log, Now: now})
 	b.routes = handlers.New(b.deps)
 	b.server = httptest.NewServer(b.routes)

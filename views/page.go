@@ -58,7 +58,8 @@ type Page struct {
 	Live             int    // number of live executions, shown in the sidebar
 	PendingApprovals int    // number of open approvals, likewise
 	Waits            int    // number of nodes and executions waiting for capacity, likewise
-	KeysOff          bool   // single-key shortcuts are turned off (WCAG 2.1.4)
+	Inbox            Bell
+	KeysOff          bool // single-key shortcuts are turned off (WCAG 2.1.4)
 	Nav              Nav
 
 	Projects Projects // the switcher

@@ -82,6 +82,8 @@ func (p Page) paletteEntries() []paletteEntry {
 	add(p.Nav.Cluster, paletteEntry{name: "Storage", icon: "db", url: StorageURL(), words: "disk retention cleanup sweeps"})
 	out = append(out,
 		paletteEntry{name: "Your account", icon: "user", url: AccountURL(), words: "profile preferences settings sessions"},
+		paletteEntry{name: "Inbox", icon: "bell", url: InboxURL(nil), words: "notifications unread messages alerts mine"},
+		paletteEntry{name: "Notification settings", icon: "bell", url: AccountNotificationsURL(), words: "email digest quiet hours mute inbox preferences"},
 		paletteEntry{name: "API keys", icon: "key", url: AccountKeysURL(), words: "tokens credentials"},
 		paletteEntry{name: "Python", icon: "edit", url: PythonURL(), words: "sdk pip install wheel notebook operator decorator"},
 		paletteEntry{name: "Documentation", icon: "file", url: DocsURL(), words: "docs help guides manual"},

@@ -64,6 +64,7 @@ func (s Subject) narrow(scopes []string, project uuid.UUID) Subject {
 	}
 	whole := s
 	s.Role = RoleUser
+	s.ReadOnly = !all && !slices.ContainsFunc(scopes, func(name string) bool { return name != ScopeRead })
 	s.Policy = PolicyFunc(func(a Action, place uuid.UUID) bool {
 		return (all || slices.Contains(actions, a)) && (project == uuid.Nil || place == project) && whole.may(a, place)
 	})

@@ -164,6 +164,7 @@ func TestCommandLine(t *testing.T) {
 	s.testLogs(t, id)
 	s.testCancel(t)
 	s.testReports(t, dir)
+	s.testInbox(t)
 	s.testLogin(t)
 	s.testTrouble(t)
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -184,6 +185,7 @@ type Config struct {
 	Sweeps        *sweep.Service
 	Schedules     *schedule.Service
 	Backfills     *backfill.Service
+	Inbox         *inbox.Service
 	Notifications *notify.Service
 	Triggers      *trigger.Service
 	Feed          *feed.Service

@@ -55,6 +55,7 @@ func (c *Config) resources() []resource {
 		&jobAPI{c.Schedules},
 		&backfillAPI{c.Backfills},
 		&notificationAPI{c.Notifications},
+		&inboxAPI{c.Inbox},
 		&triggerAPI{c.Triggers, c.PublicURL},
 		&feedAPI{c.Log, c.Feed, c.Scope},
 		&reportAPI{c.Reports},

@@ -19,6 +19,7 @@ type Settings struct {
 	Artifacts     Artifacts     `title:"Artifacts"`
 	Options       Options       `title:"Options of inputs"`
 	Metaflow      Metaflow      `title:"Metaflow"`
+	Mail          Mail          `title:"E-mail to persons"`
 	Retention     Retention     `title:"Retention"`
 	Servers       Servers       `title:"Several servers"`
 	Certificates  Certificates  `title:"Certificates"`
@@ -94,6 +95,18 @@ type Options struct {
 type Metaflow struct {
 	Roots     Names `env:"FLOWFORGE_METAFLOW_ROOTS" doc:"absolute paths of folders in which installation administrators can set the datastores of projects, separated by commas (docs/metaflow.md)"`
 	Endpoints Names `env:"FLOWFORGE_METAFLOW_ENDPOINTS" shown:"none; credentials for every host and the server's machine without sign-in" doc:"hosts with or without ports, such as “minio.example.com:9000”, to which the server sends credentials of datastores of projects, and to which it connects even on its own machine, on link-local addresses and on those of metadata services of clouds. Amazon S3 needs no entry, and other hosts serve public buckets alone"`
+}
+
+// Mail is the mail server for notifications of persons.
+type Mail struct {
+	Host         string `env:"FLOWFORGE_MAIL_HOST" doc:"mail server; without one, persons are notified in their inbox alone (docs/notifications.md). Set it on every server"`
+	Port         int    `env:"FLOWFORGE_MAIL_PORT" envDefault:"587" min:"1" doc:"port of the mail server"`
+	TLS          string `env:"FLOWFORGE_MAIL_TLS" envDefault:"starttls" oneof:"starttls,tls,none" doc:"“starttls”, “tls” (usually port 465) or “none”"`
+	From         string `env:"FLOWFORGE_MAIL_FROM" doc:"sender, such as “FlowForge <flowforge@example.com>”; required with FLOWFORGE_MAIL_HOST"`
+	User         string `env:"FLOWFORGE_MAIL_USER" doc:"user name, if the server requires authentication"`
+	Password     string `env:"FLOWFORGE_MAIL_PASSWORD" doc:"password of the user"`
+	PasswordFile string `env:"FLOWFORGE_MAIL_PASSWORD_FILE" doc:"file with the password"`
+	CA           string `env:"FLOWFORGE_MAIL_CA" shown:"the system's" doc:"PEM file with the certificate of the server or its authority"`
 }
 
 // Retention is how long executions and files are kept.
