@@ -94,7 +94,7 @@ func table() []rule {
 		{packages: "engine/sweep/space", may: "typeregistry"},
 		{packages: "engine/sweep", may: "typeregistry db apperr access/auth access/audit data/index data/telemetry engine/quota/fair engine/execution engine/execution/query engine/workflow engine/sweep/space engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna"},
 		{packages: "engine/feed", may: "db apperr access/auth platform/units"},
-		{packages: "engine/trigger", may: "typeregistry db apperr access/auth access/audit engine/expression engine/execution engine/execution/query engine/feed engine/workflow"},
+		{packages: "engine/trigger", may: "typeregistry db apperr access/auth access/audit access/connection data/bucket data/outgoing platform/units engine/expression engine/execution engine/execution/query engine/feed engine/workflow"},
 		{packages: "engine/backfill", may: "typeregistry db apperr access/auth access/audit engine/execution engine/execution/query engine/workflow engine/schedule"},
 		{packages: "engine/schedule", may: "typeregistry db apperr access/auth access/audit engine/expression engine/execution engine/execution/query engine/workflow engine/schedule/cron"},
 		{packages: "engine/lineage", may: "apperr db access/auth data/catalogue engine/dag engine/workflow engine/lineage/graph typeregistry"},

@@ -12,7 +12,7 @@ import (
 // triggers receive them.
 func (a *App) openTriggers(p *parts) {
 	p.triggers = trigger.New(trigger.Config{
-		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
+		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Connections: p.connections, Dialer: a.dialer(), Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
 	})
 	p.feed = feed.New(feed.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Copied: p.wakeReaders, Logger: a.cfg.Log, Now: time.Now})
 }

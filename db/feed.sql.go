@@ -169,7 +169,7 @@ func (q *Queries) TriggerFeed(ctx context.Context) (TriggerFeedRow, error) {
 }
 
 const triggersOfEvents = `-- name: TriggersOfEvents :many
-SELECT t.id, t.tenant_id, t.project_id, t.name, t.kind, t.sources, t.states, t.signature, t.secret, t.filter, t.workflow_id, t.workflow_name, t.version, t.inputs, t.priority, t.enabled, t.enabled_at, t.owner_id, t.owner_name, t.created_at, t.updated_at, t.stages, e.position, e.id, e.topic, e.type, e.at, e.recorded_at, e.tenant_id, e.project_id, e.execution_id, e.subject, e.data
+SELECT t.id, t.tenant_id, t.project_id, t.name, t.kind, t.sources, t.states, t.signature, t.secret, t.filter, t.workflow_id, t.workflow_name, t.version, t.inputs, t.priority, t.enabled, t.enabled_at, t.owner_id, t.owner_name, t.created_at, t.updated_at, t.stages, t.settings, t.paused, e.position, e.id, e.topic, e.type, e.at, e.recorded_at, e.tenant_id, e.project_id, e.execution_id, e.subject, e.data
 FROM event_feed e JOIN triggers t ON t.project_id = e.project_id
 WHERE e.position > $1 AND e.position <= $2 AND t.enabled AND e.at >= t.enabled_at AND e.topic <> 'audit'
     AND CASE t.kind
@@ -178,6 +178,12 @@ WHERE e.position > $1 AND e.position <= $2 AND t.enabled AND e.at >= t.enabled_a
         WHEN 'model' THEN CASE WHEN cardinality(t.stages) = 0 THEN e.type = 'model.registered'
             ELSE e.type = 'model.stage_changed' AND e.data ->> 'stage' = ANY (t.stages) END
         WHEN 'event' THEN EXISTS (SELECT 1 FROM unnest(t.sources) p WHERE e.type LIKE replace(replace(p, '_', '\_'), '*', '%'))
+        WHEN 'all' THEN EXISTS (SELECT 1 FROM jsonb_array_elements(t.settings -> 'all') c WHERE CASE c ->> 'kind'
+            WHEN 'artifact' THEN e.type = 'artifact.created'
+            WHEN 'dataset' THEN e.type = 'dataset.registered'
+            WHEN 'model' THEN e.type IN ('model.registered', 'model.stage_changed')
+            WHEN 'event' THEN EXISTS (SELECT 1 FROM jsonb_array_elements_text(c -> 'sources') p WHERE e.type LIKE replace(replace(p, '_', '\_'), '*', '%'))
+            ELSE false END)
         ELSE false END
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.execution_id)
 ORDER BY e.position, t.id
@@ -222,6 +228,8 @@ func (q *Queries) TriggersOfEvents(ctx context.Context, after int64, until int64
 			&i.Trigger.CreatedAt,
 			&i.Trigger.UpdatedAt,
 			&i.Trigger.Stages,
+			&i.Trigger.Settings,
+			&i.Trigger.Paused,
 			&i.EventFeed.Position,
 			&i.EventFeed.ID,
 			&i.EventFeed.Topic,

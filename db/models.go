@@ -1367,6 +1367,8 @@ type Trigger struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Stages       []string
+	Settings     json.RawMessage
+	Paused       string
 }
 
 type TriggerDelivery struct {
@@ -1387,6 +1389,64 @@ type TriggerDelivery struct {
 type TriggerFeed struct {
 	One      bool
 	Position int64
+}
+
+type TriggerJoin struct {
+	ID        uuid.UUID
+	TriggerID uuid.UUID
+	Key       string
+	State     string
+	OpenedAt  time.Time
+	ExpiresAt time.Time
+	ClosedAt  *time.Time
+}
+
+type TriggerJoinEvent struct {
+	TriggerID uuid.UUID
+	Condition string
+	Key       string
+	JoinID    uuid.UUID
+	Subject   string
+	Payload   json.RawMessage
+	SourceID  *uuid.UUID
+	Depth     int32
+	At        time.Time
+	Expired   bool
+}
+
+type TriggerObject struct {
+	TriggerID uuid.UUID
+	Key       string
+	Etag      string
+}
+
+type TriggerPending struct {
+	ID        uuid.UUID
+	TriggerID uuid.UUID
+	Key       string
+	Subject   string
+	Payload   json.RawMessage
+	SourceID  *uuid.UUID
+	Depth     int32
+	Failures  int32
+	Error     string
+	DueAt     time.Time
+	CreatedAt time.Time
+}
+
+type TriggerPoll struct {
+	TriggerID   uuid.UUID
+	Epoch       uuid.UUID
+	Baseline    bool
+	Cursor      json.RawMessage
+	Sequence    int64
+	Turn        int64
+	LeasedUntil *time.Time
+	DueAt       time.Time
+	PolledAt    *time.Time
+	Status      string
+	Failures    int32
+	Error       string
 }
 
 type TypeRenderer struct {

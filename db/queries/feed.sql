@@ -53,6 +53,12 @@ WHERE e.position > @after AND e.position <= @until AND t.enabled AND e.at >= t.e
         WHEN 'model' THEN CASE WHEN cardinality(t.stages) = 0 THEN e.type = 'model.registered'
             ELSE e.type = 'model.stage_changed' AND e.data ->> 'stage' = ANY (t.stages) END
         WHEN 'event' THEN EXISTS (SELECT 1 FROM unnest(t.sources) p WHERE e.type LIKE replace(replace(p, '_', '\_'), '*', '%'))
+        WHEN 'all' THEN EXISTS (SELECT 1 FROM jsonb_array_elements(t.settings -> 'all') c WHERE CASE c ->> 'kind'
+            WHEN 'artifact' THEN e.type = 'artifact.created'
+            WHEN 'dataset' THEN e.type = 'dataset.registered'
+            WHEN 'model' THEN e.type IN ('model.registered', 'model.stage_changed')
+            WHEN 'event' THEN EXISTS (SELECT 1 FROM jsonb_array_elements_text(c -> 'sources') p WHERE e.type LIKE replace(replace(p, '_', '\_'), '*', '%'))
+            ELSE false END)
         ELSE false END
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.execution_id)
 ORDER BY e.position, t.id;
