@@ -109,7 +109,7 @@ const (
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
-	return []Kind{OnExecution, OnArtifact, OnDataset, OnModel, OnEvent, OnWebhook}
+	return []Kind{OnExecution, OnArtifact, OnDataset, OnModel, OnEvent, OnWebhook, OnHTTP, OnS3, OnAll}
 }
 
 // Polls reports whether triggers of the kind poll.
