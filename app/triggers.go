@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
 	"github.com/flowforge/flowforge/engine/trigger"
 )
 
@@ -15,4 +16,5 @@ func (a *App) openTriggers(p *parts) {
 		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
 	})
 	p.feed = feed.New(feed.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Copied: p.triggers.Wake, Logger: a.cfg.Log, Now: time.Now})
+	p.consumers = consumer.New(consumer.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Now: time.Now})
 }

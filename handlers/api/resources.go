@@ -56,6 +56,7 @@ func (c *Config) resources() []resource {
 		&backfillAPI{c.Backfills},
 		&notificationAPI{c.Notifications},
 		&triggerAPI{c.Triggers, c.PublicURL},
+		&consumerAPI{c.Consumers},
 		&feedAPI{c.Log, c.Feed, c.Scope},
 		&reportAPI{c.Reports},
 		&lineageAPI{c.Lineage},
