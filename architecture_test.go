@@ -103,7 +103,7 @@ func table() []rule {
 		// 6
 		{packages: shared, may: site + shared},
 		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions handlers/metaflowruns docs sdk"}, // rows of lists; the documents and the wheel that pages show
-		{packages: "handlers/account handlers/admin handlers/artifacts handlers/backfills handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
+		{packages: "handlers/account handlers/admin handlers/artifacts handlers/backfills handlers/compare handlers/datasets handlers/events handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
 		{packages: "handlers/reports", may: site + shared + " handlers/artifacts handlers/executions handlers/sweeps"}, // blocks show what these areas show
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
 		{packages: "handlers/hooks handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},
@@ -291,5 +291,19 @@ func TestImportsBite(t *testing.T) {
 	}
 	if got := unmatched([]string{"apperr"}); !slices.Contains(got, "db") || slices.Contains(got, "apperr") {
 		t.Errorf("rows without a package: %q", got)
+	}
+}
+
+// TestReleaseHasNoBroker: tests start a NATS server in their process; the program contains its client alone.
+func TestReleaseHasNoBroker(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/flowforge").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		if matches(path, "github.com/nats-io/nats-server/...") {
+			t.Errorf("the program contains %s", path)
+		}
 	}
 }

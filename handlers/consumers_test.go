@@ -76,3 +76,79 @@ func TestAConsumerOfTheAPI(t *testing.T) {
 	b.admin.get(t, "/api/v1/events/consumers/mirror").problem(t, http.StatusNotFound)
 	require.Equal(t, http.StatusOK, b.admin.get(t, "/api/v1/events/consumers/mirror?all_projects=true").status)
 }
+
+// TestTheFeedPage filters, pages back and follows.
+func TestTheFeedPage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.launched(t)
+	relay := feed.New(feed.Config{Pool: b.pool})
+	_, err := relay.Relay(b.ctx)
+	require.NoError(t, err)
+	got := b.member.get(t, "/events?type=execution.*&execution="+id.String())
+	require.Equal(t, http.StatusOK, got.status)
+	require.Contains(t, got.body, "execution.launched")
+	require.Contains(t, got.body, `href="/executions/`+id.String()+`"`)
+	require.Contains(t, got.body, "&#34;specversion&#34;: &#34;1.0&#34;")
+	require.NotContains(t, got.body, "node.ready")
+	require.NotContains(t, got.body, `href="/events/consumers"`, "a member may not use consumers")
+	require.Contains(t, b.admin.get(t, "/events").body, `href="/events/consumers"`)
+	require.NotContains(t, b.member.get(t, "/events?topic=audit").body, "audit.workflow")
+	require.Contains(t, b.member.get(t, "/events?to=2020-01-01T00:00").body, "No events match")
+	require.Contains(t, b.member.get(t, "/events?from=2020-01-01T00:00&to=2199-01-01T00:00").body, "execution.launched")
+	for query, message := range map[string]string{"execution=12": "whole ID", "from=x": "Enter the time", "type=A": "not a type of events", "topic=moon": "not a topic", "before=x": "Use a link"} {
+		wrong := b.member.get(t, "/events?"+query)
+		require.Equal(t, http.StatusUnprocessableEntity, wrong.status, query)
+		require.Contains(t, wrong.body, message)
+	}
+	span := feed.Span{}
+	var types []string
+	for {
+		page, err := relay.Recent(b.ctx, feed.Filter{ExecutionID: &id, Limit: 1}, span)
+		require.NoError(t, err)
+		for _, e := range page.Events {
+			types = append(types, e.Type)
+		}
+		if span.Before = page.Older; span.Before == "" {
+			break
+		}
+	}
+	require.Equal(t, "execution.launched", types[len(types)-1], "newest first")
+	require.Greater(t, len(types), 2)
+}
+
+// TestTheConsumerPages create a consumer and settle its dead letters.
+func TestTheConsumerPages(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.launched(t)
+	_, err := feed.New(feed.Config{Pool: b.pool}).Relay(b.ctx)
+	require.NoError(t, err)
+	refused := b.admin.submit(t, "/events/consumers", "name", "a b", "types", "execution.*", "start", "oldest", "max_tries", "many")
+	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
+	require.Contains(t, refused.body, "Enter a name of letters")
+	require.Contains(t, refused.body, "Enter 1 to 100.")
+	require.Contains(t, refused.body, `value="a b"`)
+	made := b.admin.submit(t, "/events/consumers", "name", "mirror", "types", "execution.*", "start", "oldest", "max_tries", "1")
+	require.Contains(t, b.admin.follow(t, made).body, "The consumer was created.")
+	require.Equal(t, http.StatusConflict, b.admin.submit(t, "/events/consumers", "name", "mirror", "max_tries", "1").status)
+	whole := b.admin.submit(t, "/events/consumers", "name", "mirror", "scope", "all", "max_tries", "1")
+	require.Contains(t, b.admin.follow(t, whole).body, "all projects")
+
+	var lease contract.EventLease
+	b.consume(t, "/read", `{}`, &lease)
+	var got contract.EventAnswer
+	b.consume(t, "/fail", `{"lease": "`+lease.Lease.String()+`", "events": ["`+lease.Events[0].ID+`"], "reason": "the index is closed"}`, &got)
+	shown := b.admin.get(t, "/events/consumers/mirror")
+	require.Contains(t, shown.body, "the index is closed")
+	require.Contains(t, shown.body, "1 try")
+	again := b.admin.follow(t, b.admin.submit(t, "/events/consumers/mirror/redeliver", "event", lease.Events[0].ID))
+	require.Contains(t, again.body, "1 event is delivered again.")
+	require.Contains(t, again.body, "No dead letters")
+	none := b.admin.follow(t, b.admin.submit(t, "/events/consumers/mirror/discard"))
+	require.Contains(t, none.body, "0 dead letters were discarded.")
+	require.Contains(t, b.admin.get(t, "/events/consumers").body, "mirror")
+	require.Equal(t, http.StatusSeeOther, b.admin.submit(t, "/events/consumers/mirror/delete").status)
+	require.Equal(t, http.StatusNotFound, b.admin.get(t, "/events/consumers/mirror").status)
+	require.Equal(t, http.StatusOK, b.admin.get(t, "/events/consumers/mirror?all_projects=true").status)
+}

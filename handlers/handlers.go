@@ -49,6 +49,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/compare"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/datasets"
+	"github.com/flowforge/flowforge/handlers/events"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/failures"
 	"github.com/flowforge/flowforge/handlers/form"
@@ -154,6 +155,7 @@ type areas struct {
 	backfills     *backfills.Pages
 	notifications *notifications.Pages
 	triggers      *triggers.Pages
+	events        *events.Pages
 	reports       *reports.Pages
 }
 
@@ -212,6 +214,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		backfills:     backfills.New(backfills.Config{Now: d.Now, Backfills: d.Backfills, Schedules: d.Schedules, Page: shell}),
 		schedules:     schedules.New(schedules.Config{Now: d.Now, Schedules: d.Schedules, Workflows: d.Workflows, Page: shell}),
 		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),
+		events:        events.New(events.Config{Now: d.Now, Feed: d.Feed, Consumers: d.Consumers, Page: shell}),
 		triggers:      triggers.New(triggers.Config{Triggers: d.Triggers, Workflows: d.Workflows, Secrets: d.Secrets, PublicURL: d.PublicURL, Page: shell}),
 		reports: reports.New(reports.Config{
 			Log: d.Log, Now: d.Now, Reports: d.Reports, Views: d.Views, Table: tables, Comparison: compared, Executions: d.Executions,

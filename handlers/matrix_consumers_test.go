@@ -22,5 +22,10 @@ func consumerRows() []row {
 		read(one+"/dead-letters", id+"/dead-letters", auth.EventConsume).answers(absent),
 		write("POST", one+"/dead-letters/redeliver", id+"/dead-letters/redeliver", `{}`, auth.EventConsume, absent),
 		write("POST", one+"/dead-letters/discard", id+"/dead-letters/discard", `{}`, auth.EventConsume, absent),
+		page("/events", "/events", auth.ExecutionRead), page("/events/stream", "/events/stream?type=A", auth.ExecutionRead).answers(invalid),
+		page("/events/new-consumer", "/events/new-consumer", auth.EventConsume), page(list, list, auth.EventConsume),
+		form(list, list, "name=matrix&types=A+B", auth.EventConsume, invalid), page(one, id, auth.EventConsume).answers(absent),
+		form(one+"/delete", id+"/delete", "", auth.EventConsume, absent), form(one+"/redeliver", id+"/redeliver", "", auth.EventConsume, absent),
+		form(one+"/discard", id+"/discard", "event=a", auth.EventConsume, absent),
 	}
 }

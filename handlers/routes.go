@@ -106,6 +106,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.schedules.Mount(r)
 	a.notifications.Mount(r)
 	a.triggers.Mount(r)
+	a.events.Mount(r)
 	a.reports.Mount(r)
 	a.backfills.Mount(r)
 }
