@@ -35,6 +35,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/feed/consumer"
+	"github.com/flowforge/flowforge/engine/feed/jetstream"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -85,6 +86,7 @@ type parts struct {
 	triggers      *trigger.Service
 	feed          *feed.Service
 	consumers     *consumer.Service // of the feed
+	sink          *jetstream.Sink   // nil: events are not sent to a broker
 	quotas        *quota.Service
 	resident      *resident.Service // nil: there are no warm pods
 	instance      string            // name of this server, unique on the database
