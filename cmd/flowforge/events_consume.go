@@ -115,7 +115,7 @@ func runEventsConsume(cmd *cobra.Command, args []string) error {
 		case err != nil && (once || refused(err)):
 			return err
 		case err != nil:
-			fmt.Fprintf(cmd.ErrOrStderr(), "flowforge: %v; trying again in %s\n", err, consumeRetry)
+			fmt.Fprintf(cmd.ErrOrStderr(), "flowforge: %v; retrying in %s\n", err, consumeRetry)
 			if !sleep(cmd.Context(), consumeRetry) {
 				return nil
 			}

@@ -90,7 +90,7 @@ func configFrom(environ []string) (app.Config, error) {
 		Leases: s.Servers.Leases, Kubernetes: app.KubernetesLeases{Kubeconfig: s.Pods.Kubeconfig, Namespace: s.Servers.LeaseNamespace},
 		Providers: providers, SessionLimits: sessionLimits(s.SignIn), RateLimits: rateLimits(s.RateLimits, len(providers) > 0),
 		Artifacts: artifactsFrom(s.Artifacts), OutgoingHosts: s.Server.OutgoingHosts, OptionHosts: s.Options.Hosts, Metaflow: app.Metaflow{Roots: s.Metaflow.Roots, Endpoints: s.Metaflow.Endpoints, Proxy: http.ProxyFromEnvironment}, Retention: retentionFrom(s.Retention), TLS: tlsFrom(s),
-		Events:        jetstream.Config{URL: s.Events.URL, Subject: s.Events.Subject, Credentials: s.Events.Credentials, CA: s.Events.CA, Topics: s.Events.Topics},
+		Events:        jetstream.Config{URL: s.Events.BrokerURL, Subject: s.Events.BrokerSubject, Credentials: s.Events.BrokerCredentials, CA: s.Events.BrokerCA, Topics: s.Events.BrokerTopics},
 		Observability: observabilityFrom(s.Observability), Kube: cluster,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.Server.LogLevel})),
 	}

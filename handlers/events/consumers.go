@@ -163,7 +163,7 @@ func with(address string, q url.Values) string {
 }
 
 func notice(q url.Values) string {
-	n, _ := strconv.Atoi(q.Get("events")) // 0 for an address that somebody typed
+	n, _ := strconv.Atoi(q.Get("events")) // 0 for an address that a user typed
 	switch q.Get("done") {
 	case "created":
 		return "The consumer was created."

@@ -79,7 +79,7 @@ type FailEvents struct {
 	Lease  uuid.UUID `json:"lease"`
 	Events []string  `json:"events" minItems:"1" maxItems:"1000" doc:"IDs"`
 	Reason string    `json:"reason,omitempty" maxLength:"10000" doc:"The first 2,000 characters are kept"`
-	Final  bool      `json:"final,omitempty" doc:"Trying again is of no use: the events become dead letters at once"`
+	Final  bool      `json:"final,omitempty" doc:"The events can never be processed and become dead letters at once"`
 }
 
 // ReleaseEvents ends a lease.

@@ -157,7 +157,7 @@ func (s *Sink) report(ctx context.Context, err error) {
 	if broken, ok := errors.AsType[*outage](err); ok {
 		text = broken.message
 	} else if err != nil { // of the database, which keeps the state of the consumer
-		s.config.Logger.Warn("events could not be read for NATS; trying again", "error", err)
+		s.config.Logger.Warn("events could not be read for NATS; retrying", "error", err)
 		return
 	}
 	if len(text) > maxReported {
