@@ -24,6 +24,26 @@ func (q *Queries) FeedHasNews(ctx context.Context) (bool, error) {
 	return news, err
 }
 
+const feedPeriod = `-- name: FeedPeriod :one
+SELECT coalesce((SELECT f.position FROM event_feed f WHERE f.recorded_at < $1::timestamptz ORDER BY f.recorded_at DESC, f.position DESC LIMIT 1), s.removed)::bigint AS after,
+    CASE WHEN $2::timestamptz IS NULL THEN s.position
+        ELSE coalesce((SELECT f.position FROM event_feed f WHERE f.recorded_at < $2::timestamptz ORDER BY f.recorded_at DESC, f.position DESC LIMIT 1), s.removed) END::bigint AS until
+FROM event_feed_state s
+`
+
+type FeedPeriodRow struct {
+	After int64
+	Until int64
+}
+
+// Returns the last position before a time and the last one up to another. NULL is no limit.
+func (q *Queries) FeedPeriod(ctx context.Context, since *time.Time, until *time.Time) (FeedPeriodRow, error) {
+	row := q.db.QueryRow(ctx, feedPeriod, since, until)
+	var i FeedPeriodRow
+	err := row.Scan(&i.After, &i.Until)
+	return i, err
+}
+
 const feedState = `-- name: FeedState :one
 SELECT position, removed FROM event_feed_state
 `
@@ -98,6 +118,75 @@ type ReadFeedParams struct {
 // whose audit log they may read, and tenants those whose events above the projects they may read.
 func (q *Queries) ReadFeed(ctx context.Context, arg ReadFeedParams) ([]EventFeed, error) {
 	rows, err := q.db.Query(ctx, readFeed,
+		arg.After,
+		arg.Until,
+		arg.Projects,
+		arg.Audited,
+		arg.Everything,
+		arg.Tenants,
+		arg.Topics,
+		arg.Types,
+		arg.ExecutionID,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EventFeed
+	for rows.Next() {
+		var i EventFeed
+		if err := rows.Scan(
+			&i.Position,
+			&i.ID,
+			&i.Topic,
+			&i.Type,
+			&i.At,
+			&i.RecordedAt,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.ExecutionID,
+			&i.Subject,
+			&i.Data,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const readFeedBack = `-- name: ReadFeedBack :many
+SELECT position, id, topic, type, at, recorded_at, tenant_id, project_id, execution_id, subject, data FROM event_feed
+WHERE position > $1 AND position <= $2
+    AND ((topic <> 'audit' AND project_id = ANY ($3::uuid[])) OR (topic = 'audit' AND project_id = ANY ($4::uuid[]))
+        OR (project_id IS NULL AND ($5::boolean OR tenant_id = ANY ($6::uuid[]))))
+    AND (cardinality($7::text[]) = 0 OR topic = ANY ($7::text[]))
+    AND (cardinality($8::text[]) = 0 OR type LIKE ANY ($8::text[]))
+    AND ($9::uuid IS NULL OR execution_id = $9::uuid)
+ORDER BY position DESC
+LIMIT $10
+`
+
+type ReadFeedBackParams struct {
+	After       int64
+	Until       int64
+	Projects    []uuid.UUID
+	Audited     []uuid.UUID
+	Everything  bool
+	Tenants     []uuid.UUID
+	Topics      []string
+	Types       []string
+	ExecutionID *uuid.UUID
+	RowLimit    int32
+}
+
+// Returns events from the newest to the oldest. The parameters are those of ReadFeed.
+func (q *Queries) ReadFeedBack(ctx context.Context, arg ReadFeedBackParams) ([]EventFeed, error) {
+	rows, err := q.db.Query(ctx, readFeedBack,
 		arg.After,
 		arg.Until,
 		arg.Projects,

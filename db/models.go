@@ -327,6 +327,47 @@ type Event struct {
 	Tx          *uint64
 }
 
+type EventConsumer struct {
+	ID             uuid.UUID
+	TenantID       *uuid.UUID
+	ProjectID      *uuid.UUID
+	Name           string
+	Sink           bool
+	Topics         []string
+	Types          []string
+	MaxTries       int32
+	Position       int64
+	Missed         int64
+	Acknowledged   int64
+	ReadAt         *time.Time
+	AcknowledgedAt *time.Time
+	Problem        string
+	ProblemAt      *time.Time
+	CreatedBy      string
+	CreatedAt      time.Time
+}
+
+type EventDelivery struct {
+	ConsumerID  uuid.UUID
+	Position    int64
+	ID          string
+	Topic       string
+	Type        string
+	At          time.Time
+	RecordedAt  time.Time
+	TenantID    *uuid.UUID
+	ProjectID   *uuid.UUID
+	ExecutionID *uuid.UUID
+	Subject     string
+	Data        json.RawMessage
+	Lease       *uuid.UUID
+	DueAt       time.Time
+	Tries       int32
+	Error       string
+	FailedAt    *time.Time
+	DeadAt      *time.Time
+}
+
 type EventFeed struct {
 	Position    int64
 	ID          string

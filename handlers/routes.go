@@ -113,6 +113,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.notifications.Mount(r)
 	a.inbox.Mount(r)
 	a.triggers.Mount(r)
+	a.events.Mount(r)
 	a.reports.Mount(r)
 	a.backfills.Mount(r)
 }

@@ -62,3 +62,22 @@ WHERE e.position > @after AND e.position <= @until AND t.enabled AND e.at >= t.e
         ELSE false END
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.execution_id)
 ORDER BY e.position, t.id;
+
+-- name: FeedPeriod :one
+-- Returns the last position before a time and the last one up to another. NULL is no limit.
+SELECT coalesce((SELECT f.position FROM event_feed f WHERE f.recorded_at < sqlc.narg('since')::timestamptz ORDER BY f.recorded_at DESC, f.position DESC LIMIT 1), s.removed)::bigint AS after,
+    CASE WHEN sqlc.narg('until')::timestamptz IS NULL THEN s.position
+        ELSE coalesce((SELECT f.position FROM event_feed f WHERE f.recorded_at < sqlc.narg('until')::timestamptz ORDER BY f.recorded_at DESC, f.position DESC LIMIT 1), s.removed) END::bigint AS until
+FROM event_feed_state s;
+
+-- name: ReadFeedBack :many
+-- Returns events from the newest to the oldest. The parameters are those of ReadFeed.
+SELECT * FROM event_feed
+WHERE position > @after AND position <= @until
+    AND ((topic <> 'audit' AND project_id = ANY (@projects::uuid[])) OR (topic = 'audit' AND project_id = ANY (@audited::uuid[]))
+        OR (project_id IS NULL AND (@everything::boolean OR tenant_id = ANY (@tenants::uuid[]))))
+    AND (cardinality(@topics::text[]) = 0 OR topic = ANY (@topics::text[]))
+    AND (cardinality(@types::text[]) = 0 OR type LIKE ANY (@types::text[]))
+    AND (sqlc.narg('execution_id')::uuid IS NULL OR execution_id = sqlc.narg('execution_id')::uuid)
+ORDER BY position DESC
+LIMIT @row_limit;

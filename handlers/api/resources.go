@@ -57,6 +57,7 @@ func (c *Config) resources() []resource {
 		&notificationAPI{c.Notifications},
 		&inboxAPI{c.Inbox},
 		&triggerAPI{c.Triggers, c.PublicURL},
+		&consumerAPI{c.Consumers},
 		&feedAPI{c.Log, c.Feed, c.Scope},
 		&reportAPI{c.Reports},
 		&lineageAPI{c.Lineage},

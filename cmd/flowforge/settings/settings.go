@@ -21,6 +21,7 @@ type Settings struct {
 	Metaflow      Metaflow      `title:"Metaflow"`
 	Mail          Mail          `title:"E-mail to persons"`
 	Retention     Retention     `title:"Retention"`
+	Events        Events        `title:"Events"`
 	Servers       Servers       `title:"Several servers"`
 	Certificates  Certificates  `title:"Certificates"`
 	SignIn        SignIn        `title:"Sign-in"`
@@ -118,6 +119,15 @@ type Retention struct {
 	Development Lifetime `env:"FLOWFORGE_RETENTION_DEVELOPMENT" envDefault:"14d" doc:"how long unused development versions are kept; at least “1h”"`
 	Events      Lifetime `env:"FLOWFORGE_RETENTION_EVENTS" envDefault:"7d" doc:"how long the feed of events keeps an event (docs/events.md); at least “1h”"`
 	Sweep       Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
+}
+
+// Events is the broker to which events of the feed are sent.
+type Events struct {
+	BrokerURL         string `env:"FLOWFORGE_EVENTS_NATS_URL" shown:"none; events are not sent" doc:"NATS server with JetStream that receives events: “nats://host:4222” or “tls://host:4222”, several separated by commas (docs/events.md)"`
+	BrokerSubject     string `env:"FLOWFORGE_EVENTS_NATS_SUBJECT" envDefault:"flowforge.events" doc:"prefix of the subjects; a stream of the server has to store “<prefix>.>”"`
+	BrokerCredentials string `env:"FLOWFORGE_EVENTS_NATS_CREDENTIALS" doc:"path of a credentials file (“.creds”) of that server"`
+	BrokerCA          string `env:"FLOWFORGE_EVENTS_NATS_CA" shown:"the system's" doc:"path of a PEM file with the CA of that server"`
+	BrokerTopics      Names  `env:"FLOWFORGE_EVENTS_NATS_TOPICS" shown:"all but “audit”" doc:"topics that are sent, separated by commas"`
 }
 
 // Servers are the settings for several servers on one database.
