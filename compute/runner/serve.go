@@ -86,6 +86,15 @@ func Serve(ctx context.Context, config Config) error {
 
 const defaultShutdownGrace = 5 * time.Second
 
+// Lock makes this process the only one that runs attempts in dir, until unlock is called. It returns
+// ErrLocked when another process does not end in time.
+func Lock(ctx context.Context, dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("runner folder: %w", err)
+	}
+	return lockFolder(ctx, dir)
+}
+
 // lockFolder makes this process the only supervisor of dir.
 func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, pidFile), os.O_RDWR|os.O_CREATE, 0o600)

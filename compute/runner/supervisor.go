@@ -285,6 +285,13 @@ func (s *Supervisor) List() []*flowforgev1.AttemptStatus {
 	return list
 }
 
+// Changed returns a channel that is closed when an attempt ends or its result is delivered.
+func (s *Supervisor) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
 // counts returns how many attempts have not ended and how many are not delivered.
 func (s *Supervisor) counts() (running, undelivered int) {
 	s.mu.Lock()
