@@ -48,10 +48,11 @@ func table() []rule {
 		{packages: "engine/expression platform/embedded/...", may: "apperr platform/units"},
 		// 2
 		{packages: "engine/dag", may: "typeregistry engine/expression apperr"},
-		{packages: "compute/launcher compute/launcher/local", may: "apperr proto/... sdk platform/unixsocket compute/launcher"},
+		{packages: "compute/launcher compute/launcher/local", may: "apperr proto/... sdk platform/unixrpc platform/unixsocket compute/launcher"},
 		{packages: "compute/launcher/kube/kubetest"},
 		{packages: "compute/launcher/kube/...", may: "apperr platform/units proto/... sdk compute/launcher", not: allGroups},
-		{packages: "compute/runner/...", may: "engine/expression proto/... sdk platform/unixsocket access/masking data/channel/..."},
+		{packages: "compute/runner/...", may: "engine/expression proto/... sdk platform/unixrpc platform/unixsocket access/masking data/channel/..."},
+		{packages: "platform/unixrpc", may: "platform/unixsocket"},
 		{packages: "platform/observability/..."},
 		{packages: "platform/certificate platform/certificate/certtest"},
 		// 3
@@ -108,8 +109,8 @@ func table() []rule {
 		{packages: "handlers/account handlers/admin handlers/artifacts handlers/backfills handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
 		{packages: "handlers/reports", may: site + shared + " handlers/artifacts handlers/executions handlers/sweeps"}, // blocks show what these areas show
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
-		{packages: "handlers/hooks handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared},
-		{packages: "handlers", may: site + "handlers/... sdk"}, // the wheel that it serves
+		{packages: "handlers/hooks handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared + " platform/unixrpc"},
+		{packages: "handlers", may: site + "handlers/... platform/unixrpc sdk"}, // the wheel that it serves
 		{packages: "jobs", may: "apperr " + services},
 		// 7
 		{packages: "cmd/flowforge/...", may: "*", not: module + "/handlers/..."}, // a client of the API

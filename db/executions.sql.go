@@ -358,26 +358,26 @@ func (q *Queries) ExpireLeasesOf(ctx context.Context, instance string) (int64, e
 const flushExecution = `-- name: FlushExecution :one
 WITH fence AS (
     UPDATE executions SET
-        status = $1, started_at = $2, finished_at = $3,
-        error = $4, outputs = $5, reason = $6,
-        total = $7, pending = $8, ready = $9, queued = $10, running = $11, retrying = $12,
-        succeeded = $13, failed = $14, skipped = $15, cancelled = $16,
-        levels_done = $17, event_seq = event_seq + jsonb_array_length($18::jsonb),
-        lease_until = CASE WHEN $3::timestamptz IS NULL
-            THEN now() + make_interval(secs => $19::float8) END
-    WHERE id = $20 AND owner = $21 AND owner_epoch = $22 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
-    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($18::jsonb) AS base
+        status = $2, started_at = $3, finished_at = $4,
+        error = $5, outputs = $6, reason = $7,
+        total = $8, pending = $9, ready = $10, queued = $11, running = $12, retrying = $13,
+        succeeded = $14, failed = $15, skipped = $16, cancelled = $17,
+        levels_done = $18, event_seq = event_seq + jsonb_array_length($19::jsonb),
+        lease_until = CASE WHEN $4::timestamptz IS NULL
+            THEN now() + make_interval(secs => $20::float8) END
+    WHERE id = $21 AND owner = $22 AND owner_epoch = $23 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
+    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($19::jsonb) AS base
 ), moved AS (
     INSERT INTO nodes AS n (execution_id, node_index, name, level, changed_seq, state, pending_dependencies, attempt, retries, reason, error, outputs,
         inputs, first_child, child_count, ready_at, started_at, finished_at, retry_at)
     SELECT f.id, u.i, x.name, x.level, f.event_seq, u.state, u.pending, u.attempt, u.retries, u.reason, u.error, u.outputs,
         u.inputs, u.first_child, coalesce(u.child_count, x.child_count), u.ready_at, u.started_at, u.finished_at, u.retry_at
-    FROM fence f, jsonb_to_recordset($23::jsonb) AS u(
+    FROM fence f, jsonb_to_recordset($24::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         inputs jsonb, first_child int, child_count int,
         ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz),
-        LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = $20 AND node_index = u.i LIMIT 1) x
+        LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = $21 AND node_index = u.i LIMIT 1) x
     WHERE x.state = u.from_state AND x.attempt = u.from_attempt
     ON CONFLICT (execution_id, node_index) DO UPDATE SET
         changed_seq = excluded.changed_seq, state = excluded.state, pending_dependencies = excluded.pending_dependencies,
@@ -391,15 +391,15 @@ WITH fence AS (
     RETURNING n.node_index
 ), claimed AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at, memory_mib, gpus, gpu_type)
-    SELECT f.id, c.i, c.attempt, $24, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
-    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
+    SELECT f.id, c.i, c.attempt, $25, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
+    FROM fence f, jsonb_to_recordset($26::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
     WHERE c.i >= 0
 ), held AS (
     INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
         machine, devices, preemptible, priority, created_at, expires_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, $24, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
+    SELECT f.id, c.i, c.attempt, f.project_id, $25, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
         c.machine, coalesce(c.devices, '{}'), c.preemptible, c.priority, c.at, c.expires_at
-    FROM fence f, jsonb_to_recordset($25::jsonb) AS c(
+    FROM fence f, jsonb_to_recordset($26::jsonb) AS c(
         i int, attempt int, at timestamptz, cpu int, memory int, gpus int, gpu_type text, pods int, executions int,
         machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
@@ -407,10 +407,10 @@ WITH fence AS (
         outcome, class, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes)
     SELECT f.id, d.i, d.attempt, x.launcher, x.queued_at, d.started_at, d.finished_at,
         d.outcome, coalesce(d.class, ''), d.exit_code, d.message, coalesce(d.host, ''), d.pid, d.cpu_seconds, d.peak_rss_bytes
-    FROM fence f, jsonb_to_recordset($26::jsonb) AS d(
+    FROM fence f, jsonb_to_recordset($27::jsonb) AS d(
         i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, class text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint),
-        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $20 AND node_index = d.i AND attempt = d.attempt LIMIT 1) x
+        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $21 AND node_index = d.i AND attempt = d.attempt LIMIT 1) x
     ON CONFLICT (execution_id, node_index, attempt) DO UPDATE SET
         started_at = coalesce(excluded.started_at, a.started_at), finished_at = excluded.finished_at,
         outcome = excluded.outcome, class = excluded.class, exit_code = excluded.exit_code, message = excluded.message,
@@ -419,27 +419,29 @@ WITH fence AS (
 ), traced AS (
     INSERT INTO tracebacks (execution_id, node_index, attempt, content)
     SELECT f.id, d.i, d.attempt, d.traceback
-    FROM fence f, jsonb_to_recordset($26::jsonb) AS d(i int, attempt int, traceback jsonb)
+    FROM fence f, jsonb_to_recordset($27::jsonb) AS d(i int, attempt int, traceback jsonb)
     WHERE d.traceback IS NOT NULL
     ON CONFLICT ON CONSTRAINT tracebacks_pkey DO NOTHING
 ), freed AS (
     DELETE FROM reservations r
-    USING fence, jsonb_to_recordset($26::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = $20 AND r.node_index = ANY ($27::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
+    USING fence, jsonb_to_recordset($27::jsonb) AS d(i int, attempt int)
+    WHERE r.execution_id = $21 AND r.node_index = ANY ($28::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
 ), closed AS (
     DELETE FROM reservations r USING fence
-    WHERE r.execution_id = $20 AND r.node_index = -1 AND $3::timestamptz IS NOT NULL
+    WHERE r.execution_id = $21 AND r.node_index = -1 AND $4::timestamptz IS NOT NULL
 ), logged AS (
     INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
     SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
-    FROM fence f, ROWS FROM (jsonb_to_recordset($18::jsonb) AS (
+    FROM fence f, ROWS FROM (jsonb_to_recordset($19::jsonb) AS (
         at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
 )
-SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved,
+SELECT (SELECT count(*) FROM fence)::int AS fenced,
+    CASE WHEN EXISTS (SELECT FROM fence) THEN flush_complete((SELECT count(*) FROM moved), $1::int) ELSE 0 END::int AS moved,
     coalesce((SELECT event_seq FROM fence), 0)::bigint AS seq
 `
 
 type FlushExecutionParams struct {
+	Expected     int32
 	Status       string
 	StartedAt    *time.Time
 	FinishedAt   *time.Time
@@ -475,13 +477,14 @@ type FlushExecutionRow struct {
 	Seq    int64
 }
 
-// Writes one batch of a drive loop, or nothing if the fence fails. moved must equal the number
-// of nodes in the batch: each is compared with the state and the attempt that the loop has in
-// memory. Existing rows are updated through INSERT … ON CONFLICT, which finds each row by its
+// Writes one batch of a drive loop, or nothing if the fence fails. It fails if it moves another
+// number of nodes than expected: each is compared with the state and the attempt that the loop has
+// in memory. Existing rows are updated through INSERT … ON CONFLICT, which finds each row by its
 // key. With a join, the planner reads all nodes of the execution if it estimates that there
 // are few.
 func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) (FlushExecutionRow, error) {
 	row := q.db.QueryRow(ctx, flushExecution,
+		arg.Expected,
 		arg.Status,
 		arg.StartedAt,
 		arg.FinishedAt,

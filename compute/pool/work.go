@@ -59,6 +59,25 @@ func (l *Launcher) Start(ctx context.Context, attempts []launcher.Attempt) error
 	return l.base.Start(ctx, own)
 }
 
+// Prepare passes attempts without a pool to a base that sets up attempts in advance.
+func (l *Launcher) Prepare(ctx context.Context, attempts []launcher.Attempt) {
+	base, ok := l.base.(interface {
+		Prepare(ctx context.Context, attempts []launcher.Attempt)
+	})
+	if !ok {
+		return
+	}
+	var own []launcher.Attempt
+	for _, a := range attempts {
+		if a.GetPool() == "" {
+			own = append(own, a)
+		}
+	}
+	if len(own) > 0 {
+		base.Prepare(ctx, own)
+	}
+}
+
 // Stop withdraws waiting attempts. The response to the heartbeat of an attempt stops those that a
 // worker has taken.
 func (l *Launcher) Stop(ctx context.Context, attempts []launcher.Ref, grace time.Duration) error {

@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
@@ -47,6 +48,7 @@ type server struct {
 	plain   atomic.Bool // the server does not decompress
 	single  atomic.Bool // the server does not take batches of files
 	tasks   flowforgev1connect.TaskServiceClient
+	calls   *unixrpc.Client // nil: the server is on another machine
 }
 
 func (e Endpoint) connect() *server {
@@ -61,7 +63,26 @@ func (e Endpoint) connect() *server {
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	s.http = &direct
 	s.tasks = flowforgev1connect.NewTaskServiceClient(s.http, s.base)
+	if e.Socket != "" {
+		s.calls = unixrpc.NewClient(unixrpc.Path(e.Socket))
+	}
 	return s
+}
+
+// close closes the idle connections.
+func (s *server) close() {
+	s.http.CloseIdleConnections()
+	if s.calls != nil {
+		s.calls.Close()
+	}
+}
+
+// deliver returns how reports are sent.
+func (s *server) deliver() deliver {
+	if s.calls == nil {
+		return s.tasks.Deliver
+	}
+	return unixrpc.Call(s.calls, flowforgev1connect.TaskServiceDeliverProcedure, s.tasks.Deliver)
 }
 
 // reachable reports whether a server responds at the endpoint.

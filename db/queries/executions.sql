@@ -219,9 +219,9 @@ INSERT INTO events (execution_id, seq, at, kind, message, data)
 SELECT id, event_seq, @at::timestamptz, 'execution.cancel_requested', @reason, sqlc.narg('data') FROM requested;
 
 -- name: FlushExecution :one
--- Writes one batch of a drive loop, or nothing if the fence fails. moved must equal the number
--- of nodes in the batch: each is compared with the state and the attempt that the loop has in
--- memory. Existing rows are updated through INSERT … ON CONFLICT, which finds each row by its
+-- Writes one batch of a drive loop, or nothing if the fence fails. It fails if it moves another
+-- number of nodes than expected: each is compared with the state and the attempt that the loop has
+-- in memory. Existing rows are updated through INSERT … ON CONFLICT, which finds each row by its
 -- key. With a join, the planner reads all nodes of the execution if it estimates that there
 -- are few.
 WITH fence AS (
@@ -303,7 +303,8 @@ WITH fence AS (
     FROM fence f, ROWS FROM (jsonb_to_recordset(@events::jsonb) AS (
         at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
 )
-SELECT (SELECT count(*) FROM fence)::int AS fenced, (SELECT count(*) FROM moved)::int AS moved,
+SELECT (SELECT count(*) FROM fence)::int AS fenced,
+    CASE WHEN EXISTS (SELECT FROM fence) THEN flush_complete((SELECT count(*) FROM moved), @expected::int) ELSE 0 END::int AS moved,
     coalesce((SELECT event_seq FROM fence), 0)::bigint AS seq;
 
 -- name: FlushStarted :exec

@@ -15,6 +15,8 @@ import (
 type batch struct {
 	feature
 	batchPart
+
+	flush *flushTx // the transaction of the flush that is being written
 }
 
 type batchPart struct {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -44,8 +42,9 @@ func (l *loop) flush(ctx context.Context) error {
 // transaction.
 func (l *loop) commit(ctx context.Context) error {
 	var round quotaRound
-	err := db.Tx(ctx, l.driver.pool, func(tx pgx.Tx, q *db.Queries) error {
+	err := runFlush(ctx, l.driver.pool, func(t *flushTx) error {
 		var err error
+		q := db.New(t)
 		if err = l.locks.take(ctx, q); err != nil {
 			return err
 		}
@@ -55,11 +54,13 @@ func (l *loop) commit(ctx context.Context) error {
 		if round, err = l.admission.admit(ctx, q); err != nil {
 			return err
 		}
+		l.launches.prepare(ctx)
+		l.batch.flush = t
 		if err := l.writeAll(ctx, q); err != nil {
 			return err
 		}
 		if l.batch.finished {
-			if _, err := l.driver.enqueuer.InsertTx(ctx, tx, FinishedArgs{ExecutionID: l.id}, nil); err != nil {
+			if err := t.enqueue(ctx, l.driver.enqueuer, FinishedArgs{ExecutionID: l.id}); err != nil {
 				return fmt.Errorf("enqueue the finished event: %w", err)
 			}
 		}
@@ -78,27 +79,37 @@ const flushTimeout = 30 * time.Second
 // writeTransition moves the nodes in one statement, which fails for a loop without its
 // lease, and inserts the nodes of expanded ones.
 func (b *batch) writeTransition(ctx context.Context, q *db.Queries) error {
-	added := b.addedRows()
-	result, err := q.FlushExecution(ctx, b.flushParams())
-	if err != nil {
-		return fmt.Errorf("flush: %w", err)
-	}
-	if result.Fenced == 0 {
-		return errFenced
-	}
-	if int(result.Moved) != len(b.nodes) {
-		return fmt.Errorf("flush: %d of %d nodes were in the expected state", result.Moved, len(b.nodes))
-	}
+	added, params := b.addedRows(), b.flushParams()
+	params.Expected = int32(len(b.nodes)) //nolint:gosec // at most maxNodes
 	if len(added) == 0 {
-		return nil
+		return b.flush.last(func(q *db.Queries) error {
+			_, err := flushExecution(ctx, q, params)
+			return err
+		})
+	}
+	seq, err := flushExecution(ctx, q, params)
+	if err != nil {
+		return err
 	}
 	for k := range added {
-		added[k].ChangedSeq = result.Seq
+		added[k].ChangedSeq = seq
 	}
 	if _, err := q.InsertChildren(ctx, added); err != nil {
 		return fmt.Errorf("insert nodes: %w", err)
 	}
 	return nil
+}
+
+// flushExecution writes the transition and returns the sequence number of its last event.
+func flushExecution(ctx context.Context, q *db.Queries, params db.FlushExecutionParams) (seq int64, err error) {
+	result, err := q.FlushExecution(ctx, params)
+	if err != nil {
+		return 0, fmt.Errorf("flush: %w", err)
+	}
+	if result.Fenced == 0 {
+		return 0, errFenced
+	}
+	return result.Seq, nil
 }
 
 // indexes returns the node indexes of rows.

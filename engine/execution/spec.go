@@ -31,6 +31,20 @@ type attemptSpecs struct{ loop *loop }
 // of returns everything that a launcher needs to start the current attempt of node i. When
 // it cannot be built, the attempt fails as not started.
 func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) {
+	spec, err := as.build(ctx, i)
+	if err == nil {
+		return spec, true
+	}
+	if !as.loop.launches.unreadySpec(i, err) {
+		now := as.loop.driver.now()
+		as.loop.driver.live.post(as.loop.id, message{node: i, attempt: as.loop.nodes[i].attempt, end: &ending{
+			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,
+		}})
+	}
+	return nil, false
+}
+
+func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, error) {
 	inputs, err := as.inputs(ctx, i)
 	op := as.loop.operator(i)
 	if err == nil {
@@ -47,15 +61,8 @@ func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) 
 	if err == nil && as.runsAgain(i) {
 		before, err = as.loop.driver.checkpointsBefore(ctx, *as.loop.nodes[i].origin)
 	}
-	if err != nil && as.loop.launches.unreadySpec(i, err) {
-		return nil, false
-	}
 	if err != nil {
-		now := as.loop.driver.now()
-		as.loop.driver.live.post(as.loop.id, message{node: i, attempt: as.loop.nodes[i].attempt, end: &ending{
-			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,
-		}})
-		return nil, false
+		return nil, err
 	}
 	attempt, config := as.loop.nodes[i].attempt, as.loop.driver.config
 	scope := as.scope(i)
@@ -99,7 +106,7 @@ func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) 
 		spec.MemoryLimitMib = spec.Resources.MemoryMib
 	}
 	setWork(spec, op, config.Cluster)
-	return spec, true
+	return spec, nil
 }
 
 // place sets where the attempt of node i runs: in a pool, as pods, or on this machine.

@@ -23,6 +23,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 	"github.com/flowforge/flowforge/web"
@@ -83,6 +84,11 @@ func (t *API) Mount(r chi.Router) {
 }
 
 var _ flowforgev1connect.TaskServiceHandler = (*API)(nil)
+
+// Calls returns the methods that the runner on this machine calls for every attempt.
+func (t *API) Calls() []unixrpc.Method {
+	return []unixrpc.Method{unixrpc.Unary(flowforgev1connect.TaskServiceDeliverProcedure, t.Deliver, web.RPCErrors(t.Log))}
+}
 
 // task returns ctx as the attempt of the token in header. The attempt must not have ended. A task
 // id or an execution id in the message must be the attempt's.
