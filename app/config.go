@@ -75,17 +75,19 @@ type Config struct {
 
 	OutgoingHosts []string // hosts that tests of connections and options of inputs reach wherever they are
 
-	Roles         Roles              // of this server; none: all
-	Instance      string             // name of this server, unique on the database; "": generated and kept in the data directory
-	SecretsDir    string             // folder of keys that servers share; "": below the data directory
-	AdvertiseAddr string             // host:port at which other servers reach this one; "": derived from Addr
-	Leases        string             // LeasesPostgres or LeasesKubernetes; "": LeasesPostgres
-	LeaseTiming   election.Timing    // zero: the defaults
-	Kubernetes    KubernetesLeases   // for LeasesKubernetes
-	TaskAddr      string             // separate address for calls of tasks; "": Addr
-	TaskURL       string             // URL for tasks; "": derived from TaskAddr or Addr
-	DrainDelay    time.Duration      // between the first failing /readyz and the end of serving
-	Attempts      execution.Launcher // starts attempts; nil: chosen by the settings
+	Roles         Roles           // of this server; none: all
+	Instance      string          // name of this server, unique on the database; "": generated and kept in the data directory
+	SecretsDir    string          // folder of keys that servers share; "": below the data directory
+	AdvertiseAddr string          // host:port at which other servers reach this one; "": derived from Addr
+	Leases        string          // LeasesPostgres or LeasesKubernetes; "": LeasesPostgres
+	LeaseTiming   election.Timing // zero: the defaults
+	// WorkerLostAfter is how long a worker of a pool may be silent; 0: one minute.
+	WorkerLostAfter time.Duration
+	Kubernetes      KubernetesLeases   // for LeasesKubernetes
+	TaskAddr        string             // separate address for calls of tasks; "": Addr
+	TaskURL         string             // URL for tasks; "": derived from TaskAddr or Addr
+	DrainDelay      time.Duration      // between the first failing /readyz and the end of serving
+	Attempts        execution.Launcher // starts attempts; nil: chosen by the settings
 	// Kube configures the cluster that runs attempts as pods; nil: attempts run as
 	// processes of this machine. App fills in the callbacks to the server.
 	Kube *kube.ControllerConfig

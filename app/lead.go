@@ -86,6 +86,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	if p.sink != nil {
 		launching.Go(func() { p.sink.Run(launches) })
 	}
+	launching.Go(func() { p.pools.Run(launches, p.executions.Supervisor.Observe) })
 	err = p.executions.Lead(leading)
 	endLaunches()
 	launching.Wait()

@@ -1041,6 +1041,63 @@ type PodEvent struct {
 	Count       int32
 }
 
+type Pool struct {
+	Name        string
+	Description string
+	Draining    bool
+	CreatedAt   time.Time
+	CreatedBy   string
+}
+
+type PoolToken struct {
+	ID         string
+	Pool       string
+	Sha256     []byte
+	CreatedAt  time.Time
+	CreatedBy  string
+	LastUsedAt *time.Time
+}
+
+type PoolWork struct {
+	TaskID      string
+	Pool        string
+	ExecutionID uuid.UUID
+	NodeIndex   int32
+	Attempt     int32
+	TenantID    uuid.UUID
+	ProjectID   uuid.UUID
+	Labels      json.RawMessage
+	CpuMillis   int32
+	MemoryMib   int32
+	Gpus        int32
+	GpuType     string
+	Priority    int32
+	Spec        []byte
+	QueuedAt    time.Time
+	Reason      string
+	Worker      *uuid.UUID
+	Session     *uuid.UUID
+	TakenAt     *time.Time
+}
+
+type PoolWorker struct {
+	ID        uuid.UUID
+	Pool      string
+	Name      string
+	Session   uuid.UUID
+	Labels    json.RawMessage
+	Slots     int32
+	CpuMillis int32
+	MemoryMib int32
+	Gpus      int32
+	GpuType   string
+	Version   string
+	Draining  bool
+	Leaving   bool
+	JoinedAt  time.Time
+	SeenAt    time.Time
+}
+
 type ProjectBlob struct {
 	ProjectID uuid.UUID
 	Sha256    []byte

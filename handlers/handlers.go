@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
@@ -117,6 +118,7 @@ type Deps struct {
 	Registry      *registry.Service // of models
 	Datasets      *dataset.Service  // and feature sets
 	Resident      *resident.Service // nil: there are no warm pods
+	Pools         *pool.Service     // of machines outside the cluster
 	Signer        auth.Signer       // of task tokens
 	Bodies        web.Bodies        // limits of request bodies; zero: the defaults
 	Checks        []Check           // checks of /readyz
@@ -181,7 +183,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Consumers: d.Consumers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Consumers: d.Consumers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Pools: d.Pools, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Commands: d.Executions.Commands, Leader: marked}),
@@ -190,7 +192,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		admin: admin.New(admin.Config{
 			Now: d.Now, Identity: d.Identity, Executions: d.Executions.Reader, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
-			Content: stored, Page: shell, WarmPython: d.WarmPython,
+			Content: stored, Page: shell, WarmPython: d.WarmPython, Pools: d.Pools, PublicURL: d.PublicURL,
 		}),
 		artifacts: files,
 		catalogue: cataloguepages.New(cataloguepages.Config{

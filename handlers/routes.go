@@ -80,7 +80,7 @@ func (d *Deps) records() *metaflowapi.API {
 func (d *Deps) tasks() *tasks.API {
 	return tasks.New(tasks.Config{
 		Log: d.Log, Now: d.Now, Site: d.Site, Signer: d.Signer,
-		Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Resident: d.Resident,
+		Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Resident: d.Resident, Pools: d.Pools,
 	})
 }
 

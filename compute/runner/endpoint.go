@@ -28,6 +28,14 @@ type Endpoint struct {
 	Client *http.Client
 }
 
+// HTTP returns the client for URL.
+func (e Endpoint) HTTP() *http.Client {
+	if e.Client != nil {
+		return e.Client
+	}
+	return &http.Client{}
+}
+
 // server is the client of one endpoint.
 type server struct {
 	base  string
@@ -44,10 +52,7 @@ type server struct {
 }
 
 func (e Endpoint) connect() *server {
-	s := &server{base: strings.TrimSuffix(e.URL, "/"), http: &http.Client{}, store: &http.Client{}}
-	if e.Client != nil {
-		s.http = e.Client
-	}
+	s := &server{base: strings.TrimSuffix(e.URL, "/"), http: e.HTTP(), store: &http.Client{}}
 	if e.Socket != "" {
 		s.base, s.http = "http://flowforge", unixsocket.Client(e.Socket)
 		s.local = true

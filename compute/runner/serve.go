@@ -95,6 +95,15 @@ func Serve(ctx context.Context, config Config) error {
 
 const defaultShutdownGrace = 5 * time.Second
 
+// Lock makes this process the only one that runs attempts in dir, until unlock is called. It returns
+// ErrLocked when another process does not end in time.
+func Lock(ctx context.Context, dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("runner folder: %w", err)
+	}
+	return lockFolder(ctx, dir)
+}
+
 // lockFolder makes this process the only supervisor of dir.
 func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, pidFile), os.O_RDWR|os.O_CREATE, 0o600)
@@ -116,6 +125,13 @@ func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
 	_ = file.Truncate(0)
 	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return func() { _ = file.Close() }, nil
+}
+
+// Changed returns a channel that is closed when an attempt ends or its result is delivered.
+func (s *Supervisor) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }
 
 // abandoned returns a channel that is closed when nothing has run for idleExit and no

@@ -214,6 +214,11 @@ func (s *LaunchService) checkLaunch(ctx context.Context, r LaunchRequest, v work
 	fields = append(fields, s.forecasts.tooLarge(v, project, &beyond)...)
 	fields = append(fields, s.configMaps.withoutCluster(v)...)
 	fields = append(fields, s.missingVariables(ctx, v)...)
+	unknown, err := s.missingPools(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	fields = append(fields, unknown...)
 	if len(fields) == 0 {
 		return inputs, nil
 	}

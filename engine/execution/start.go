@@ -138,7 +138,7 @@ func (s *Driver) writeWaitReasons(ctx context.Context, execution uuid.UUID, atte
 	rows := make([]waitRow, 0, len(attempts))
 	for _, a := range attempts {
 		id, ok := parseTaskID(a.GetTaskId())
-		if _, refused := e.Refused[a.GetTaskId()]; !ok || refused {
+		if _, refused := e.Refused[a.GetTaskId()]; !ok || refused || a.GetPool() != "" {
 			continue
 		}
 		reason := &query.Reason{Code: launcher.WaitCluster, Message: "The cluster is not responding; the task starts when it is available again."}

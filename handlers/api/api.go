@@ -24,6 +24,7 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/dataset"
@@ -177,6 +178,7 @@ type Config struct {
 	Table         *table.Service
 	Secrets       *secret.Service
 	Connections   *connection.Service
+	Pools         *pool.Service
 	Tenancy       *tenancy.Service
 	Audit         *audit.Log
 	Quotas        *quota.Service

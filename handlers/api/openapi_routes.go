@@ -38,6 +38,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Types", Description: "Types of inputs and outputs, and their form fields."},
 		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
 		{Name: "Connections", Description: "Connections of tasks to databases, buckets and APIs. Secret fields are never returned."},
+		{Name: "Pools", Description: "Pools of machines outside the cluster that pull tasks."},
 		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
 		{Name: "Metaflow", Description: "Metaflow datastore of a project."},
 		{Name: "Quotas", Description: "Resource limits and usage."},

@@ -45,7 +45,7 @@ func (c *Config) resources() []resource {
 		&datasetAPI{c.Datasets},
 		&quotaAPI{c.Quotas},
 		&secretAPI{c.Secrets},
-		&connectionAPI{c.Connections},
+		&connectionAPI{c.Connections}, &poolAPI{c.Pools},
 		&metaflowAPI{c.Datastores},
 		presets,
 		&optionAPI{c.Workflows, c.Options},

@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/masking"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/telemetry"
@@ -31,6 +32,8 @@ import (
 const (
 	// maxTaskMessage is the maximum size of a message of TaskService in bytes.
 	maxTaskMessage = 32 << 20
+	// maxWorkerMessage is the maximum size of a message of WorkerService in bytes.
+	maxWorkerMessage = 4 << 20
 	// streamEntries and streamWait limit the entries that StreamLogs buffers.
 	streamEntries = 500
 	streamWait    = 200 * time.Millisecond
@@ -46,6 +49,7 @@ type Config struct {
 	Artifacts  *artifact.Service
 	Telemetry  *telemetry.Service
 	Resident   *resident.Service // nil: there are no warm pods
+	Pools      *pool.Service
 }
 
 // API is TaskService and the blobs of tasks. It is safe for concurrent use.
@@ -67,6 +71,8 @@ func New(c Config) *API {
 // Callers send the token of their attempt.
 func (t *API) Mount(r chi.Router) {
 	path, handler := flowforgev1connect.NewTaskServiceHandler(t, connect.WithReadMaxBytes(maxTaskMessage), connect.WithInterceptors(web.RPCErrors(t.Log)))
+	r.Handle(path+"*", handler)
+	path, handler = flowforgev1connect.NewWorkerServiceHandler(workers{t}, connect.WithReadMaxBytes(maxWorkerMessage), connect.WithInterceptors(web.RPCErrors(t.Log)))
 	r.Handle(path+"*", handler)
 	r.Post("/api/v1/task/blobs", t.Site.Handler(t.putBlobs))
 	r.Get("/api/v1/task/blobs/{sha}", t.Site.Handler(t.getBlob))

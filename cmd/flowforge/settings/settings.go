@@ -54,20 +54,21 @@ type Databases struct {
 
 // Tasks is where tasks run and what they can use.
 type Tasks struct {
-	Launcher         string `env:"FLOWFORGE_LAUNCHER" envDefault:"local" oneof:"local,kube" doc:"“local” runs attempts as processes of this machine, “kube” as pods"`
-	CPUMillis        int    `env:"FLOWFORGE_CPU_MILLIS" envDefault:"0" shown:"the machine's" doc:"total CPU of all local tasks, in millicores"`
-	MemoryMiB        int    `env:"FLOWFORGE_MEMORY_MIB" envDefault:"0" shown:"the machine's" doc:"total memory of all local tasks, in MiB"`
-	Slots            int    `env:"FLOWFORGE_SLOTS" envDefault:"0" shown:"from the cores" doc:"maximum number of concurrent local tasks"`
-	DefaultCPUMillis int    `env:"FLOWFORGE_DEFAULT_CPU_MILLIS" envDefault:"100" doc:"CPU request of tasks that set none, in millicores; “0” requests nothing"`
-	DefaultMemoryMiB int    `env:"FLOWFORGE_DEFAULT_MEMORY_MIB" envDefault:"256" doc:"memory request of tasks that set none, in MiB; “0” requests nothing"`
-	GPUs             string `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
-	LocalImages      string `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host” runs commands that name an image, such as those in Argo manifests, on this machine without the image; otherwise, local launches refuse them"`
-	Python           string `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
-	SweepPython      string `env:"FLOWFORGE_SWEEP_PYTHON" shown:"an environment in the data directory, created when the first sweep needs it" doc:"interpreter with Optuna, for sweeps that use tpe (docs/sweeps.md)"`
-	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"maximum number of warm Python processes, one per environment, on this machine and in each warm pod; attempts are forks of them. With “0”, every attempt starts an interpreter (docs/python.md)"`
-	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"total memory of all warm Python processes on this machine; also the maximum in a warm pod"`
-	TaskAddr         string `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a separate address that serves only the task API"`
-	TaskURL          string `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the task API"`
+	Launcher         string        `env:"FLOWFORGE_LAUNCHER" envDefault:"local" oneof:"local,kube" doc:"“local” runs attempts as processes of this machine, “kube” as pods"`
+	CPUMillis        int           `env:"FLOWFORGE_CPU_MILLIS" envDefault:"0" shown:"the machine's" doc:"total CPU of all local tasks, in millicores"`
+	MemoryMiB        int           `env:"FLOWFORGE_MEMORY_MIB" envDefault:"0" shown:"the machine's" doc:"total memory of all local tasks, in MiB"`
+	Slots            int           `env:"FLOWFORGE_SLOTS" envDefault:"0" shown:"from the cores" doc:"maximum number of concurrent local tasks"`
+	DefaultCPUMillis int           `env:"FLOWFORGE_DEFAULT_CPU_MILLIS" envDefault:"100" doc:"CPU request of tasks that set none, in millicores; “0” requests nothing"`
+	DefaultMemoryMiB int           `env:"FLOWFORGE_DEFAULT_MEMORY_MIB" envDefault:"256" doc:"memory request of tasks that set none, in MiB; “0” requests nothing"`
+	GPUs             string        `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
+	LocalImages      string        `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host” runs commands that name an image, such as those in Argo manifests, on this machine without the image; otherwise, local launches refuse them"`
+	Python           string        `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
+	SweepPython      string        `env:"FLOWFORGE_SWEEP_PYTHON" shown:"an environment in the data directory, created when the first sweep needs it" doc:"interpreter with Optuna, for sweeps that use tpe (docs/sweeps.md)"`
+	WarmParents      int           `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"maximum number of warm Python processes, one per environment, on this machine and in each warm pod; attempts are forks of them. With “0”, every attempt starts an interpreter (docs/python.md)"`
+	WarmMemoryMiB    int           `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"total memory of all warm Python processes on this machine; also the maximum in a warm pod"`
+	WorkerLostAfter  time.Duration `env:"FLOWFORGE_WORKER_LOST_AFTER" envDefault:"1m" doc:"time without a heartbeat after which a worker of a pool is lost and its tasks run again (docs/workers.md)"`
+	TaskAddr         string        `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a separate address that serves only the task API"`
+	TaskURL          string        `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the task API"`
 }
 
 // WarmEnv returns the settings of warm Python processes as the variables of a warm pod.

@@ -711,9 +711,13 @@ type AttemptSpec struct {
 	CollectAfterFailure bool       `protobuf:"varint,35,opt,name=collect_after_failure,json=collectAfterFailure,proto3" json:"collect_after_failure,omitempty"` // also collect the existing outputs of a failed command
 	Scratch             []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`                                                       // empty folders of the attempt if it runs without a pod
 	Fresh               bool       `protobuf:"varint,37,opt,name=fresh,proto3" json:"fresh,omitempty"`                                                          // a Python script starts its own interpreter instead of being a fork of a warm process
-	Retries             int32      `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"`                                                      // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Fields for the pool of workers that runs the attempt; an empty pool means the installation itself.
+	Pool          string            `protobuf:"bytes,40,opt,name=pool,proto3" json:"pool,omitempty"`
+	PoolLabels    map[string]string `protobuf:"bytes,41,rep,name=pool_labels,json=poolLabels,proto3" json:"pool_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // that the worker must have
+	Priority      int32             `protobuf:"varint,42,opt,name=priority,proto3" json:"priority,omitempty"`                                                                                                // from 0 to 100; attempts with higher priorities start first
+	Retries       int32             `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"`                                                                                                  // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AttemptSpec) Reset() {
@@ -1023,6 +1027,27 @@ func (x *AttemptSpec) GetFresh() bool {
 		return x.Fresh
 	}
 	return false
+}
+
+func (x *AttemptSpec) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
+func (x *AttemptSpec) GetPoolLabels() map[string]string {
+	if x != nil {
+		return x.PoolLabels
+	}
+	return nil
+}
+
+func (x *AttemptSpec) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
 }
 
 func (x *AttemptSpec) GetRetries() int32 {
@@ -2369,7 +2394,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xae\v\n" +
+	"\x10ShutdownResponse\"\xe9\f\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2413,9 +2438,16 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x06serves\x18\" \x01(\bR\x06serves\x122\n" +
 	"\x15collect_after_failure\x18# \x01(\bR\x13collectAfterFailure\x12/\n" +
 	"\ascratch\x18$ \x03(\v2\x15.flowforge.v1.ScratchR\ascratch\x12\x14\n" +
-	"\x05fresh\x18% \x01(\bR\x05fresh\x12\x18\n" +
+	"\x05fresh\x18% \x01(\bR\x05fresh\x12\x12\n" +
+	"\x04pool\x18( \x01(\tR\x04pool\x12J\n" +
+	"\vpool_labels\x18) \x03(\v2).flowforge.v1.AttemptSpec.PoolLabelsEntryR\n" +
+	"poolLabels\x12\x1a\n" +
+	"\bpriority\x18* \x01(\x05R\bpriority\x12\x18\n" +
 	"\aretries\x18& \x01(\x05R\aretries\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a=\n" +
+	"\x0fPoolLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
 	"\x04work\"1\n" +
@@ -2573,7 +2605,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 }
 
 var file_flowforge_v1_runner_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(Archive)(0),             // 0: flowforge.v1.Archive
 	(*HelloRequest)(nil),     // 1: flowforge.v1.HelloRequest
@@ -2606,11 +2638,12 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*SpooledBlob)(nil),      // 28: flowforge.v1.SpooledBlob
 	(*SpooledLog)(nil),       // 29: flowforge.v1.SpooledLog
 	nil,                      // 30: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 31: flowforge.v1.Http.HeadersEntry
-	nil,                      // 32: flowforge.v1.InputFile.HeadersEntry
-	(*SecretGrant)(nil),      // 33: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 34: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 35: flowforge.v1.LogEntry
+	nil,                      // 31: flowforge.v1.AttemptSpec.PoolLabelsEntry
+	nil,                      // 32: flowforge.v1.Http.HeadersEntry
+	nil,                      // 33: flowforge.v1.InputFile.HeadersEntry
+	(*SecretGrant)(nil),      // 34: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 35: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 36: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	3,  // 0: flowforge.v1.HelloResponse.warm_python:type_name -> flowforge.v1.WarmPython
@@ -2625,35 +2658,36 @@ var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	17, // 9: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
 	16, // 10: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
 	15, // 11: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
-	33, // 12: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	31, // 13: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	25, // 14: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	32, // 15: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
-	24, // 16: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
-	22, // 17: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
-	0,  // 18: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
-	0,  // 19: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
-	23, // 20: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
-	34, // 21: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	28, // 22: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	35, // 23: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	1,  // 24: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	4,  // 25: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 26: flowforge.v1.RunnerService.Prepare:input_type -> flowforge.v1.StartRequest
-	7,  // 27: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	9,  // 28: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	12, // 29: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	2,  // 30: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	5,  // 31: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	6,  // 32: flowforge.v1.RunnerService.Prepare:output_type -> flowforge.v1.PrepareResponse
-	8,  // 33: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	10, // 34: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	13, // 35: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	30, // [30:36] is the sub-list for method output_type
-	24, // [24:30] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	31, // 12: flowforge.v1.AttemptSpec.pool_labels:type_name -> flowforge.v1.AttemptSpec.PoolLabelsEntry
+	34, // 13: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	32, // 14: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	25, // 15: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	33, // 16: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
+	24, // 17: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	22, // 18: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
+	0,  // 19: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
+	0,  // 20: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
+	23, // 21: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
+	35, // 22: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	28, // 23: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	36, // 24: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	1,  // 25: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	4,  // 26: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 27: flowforge.v1.RunnerService.Prepare:input_type -> flowforge.v1.StartRequest
+	7,  // 28: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	9,  // 29: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	12, // 30: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	2,  // 31: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	5,  // 32: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	6,  // 33: flowforge.v1.RunnerService.Prepare:output_type -> flowforge.v1.PrepareResponse
+	8,  // 34: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	10, // 35: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	13, // 36: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	31, // [31:37] is the sub-list for method output_type
+	25, // [25:31] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -2674,7 +2708,7 @@ func file_flowforge_v1_runner_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
