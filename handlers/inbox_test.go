@@ -21,7 +21,7 @@ func (b *testBundle) notice(t *testing.T, user uuid.UUID, event, title string) u
 	m, err := json.Marshal(map[string]any{"title": title, "text": "exit code 3", "level": "error", "url": "http://127.0.0.1/workflows/digits.train"})
 	require.NoError(t, err)
 	_, err = b.pool.Exec(b.ctx, `INSERT INTO inbox_items (id, user_id, tenant_id, project_id, event, occurrence, subject, message, at, created_at, shown, mail_state)
-		VALUES ($1, $2, $3, $4, $5, $1::text, 'digits.train', $6, $7, $7, true, 'NONE')`, id, user, auth.LocalTenant, auth.LocalProject, event, m, time.Now())
+		VALUES ($1, $2, $3, $4, $5, $8, 'digits.train', $6, $7, $7, true, 'NONE')`, id, user, auth.LocalTenant, auth.LocalProject, event, m, time.Now(), id.String())
 	require.NoError(t, err)
 	return id
 }
