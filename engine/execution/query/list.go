@@ -81,17 +81,6 @@ type Filter struct {
 	Counted          bool // requests Page.Total
 }
 
-// purpose returns the purpose of the selected executions, "" for any.
-func (f Filter) purpose() string {
-	switch {
-	case f.Purpose == AnyPurpose, f.Purpose == "" && (f.Workflow != "" || f.Query != ""):
-		return ""
-	case f.Purpose == "":
-		return string(Work)
-	}
-	return string(f.Purpose)
-}
-
 // Page is one page of executions, the latest first. Next is "" on the last page.
 type Page struct {
 	Executions []Execution
@@ -386,32 +375,6 @@ func (q *Reader) Named(ctx context.Context, ids []uuid.UUID) ([]Execution, error
 		}
 	}
 	return list, nil
-}
-
-// HasOptionRuns reports whether the project has executions that list options.
-func (q *Reader) HasOptionRuns(ctx context.Context) (bool, error) {
-	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
-	if err != nil {
-		return false, err
-	}
-	has, err := q.queries.HasOptionRuns(ctx, subject.ProjectID)
-	if err != nil {
-		return false, fmt.Errorf("find executions that list options: %w", err)
-	}
-	return has, nil
-}
-
-// Live returns the number of executions that have not ended and are not only for options.
-func (q *Reader) Live(ctx context.Context) (int, error) {
-	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
-	if err != nil {
-		return 0, err
-	}
-	n, err := q.queries.CountLive(ctx, subject.ProjectID)
-	if err != nil {
-		return 0, fmt.Errorf("count live executions: %w", err)
-	}
-	return int(n), nil
 }
 
 // expire sets until when e is kept by the installation's retention.

@@ -169,16 +169,6 @@ type Execution struct {
 	KeptBy              string
 }
 
-// Purpose is why an execution was launched.
-type Purpose string
-
-// The purposes. AnyPurpose is for filters.
-const (
-	Work        Purpose = "WORK"
-	ListOptions Purpose = "OPTIONS" // it lists the options of an input
-	AnyPurpose  Purpose = "ANY"
-)
-
 // Reason describes what a node waits for. Besides the codes of package fair there are the
 // codes below.
 type Reason = fair.Reason
