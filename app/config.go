@@ -21,6 +21,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/compute/launcher/kube"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/feed/jetstream"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/platform/election"
 	"github.com/flowforge/flowforge/web"
@@ -44,11 +45,12 @@ type Config struct {
 	LocalImages      string
 	LogRetentionDays int // age at which log lines and metrics are dropped
 
-	Artifacts     Artifacts  // where artifacts are kept
-	OptionHosts   []string   // of endpoints with the options of inputs
-	Metaflow      Metaflow   // what may be a datastore of Metaflow
-	Retention     Retention  // what is removed and when
-	Mail          inbox.Mail // the mail server for notifications of persons
+	Artifacts     Artifacts        // where artifacts are kept
+	OptionHosts   []string         // of endpoints with the options of inputs
+	Metaflow      Metaflow         // what may be a datastore of Metaflow
+	Retention     Retention        // what is removed and when
+	Events        jetstream.Config // the broker that receives events; App fills in what it needs of the server
+	Mail          inbox.Mail       // the mail server for notifications of persons
 	Observability Observability
 	TLS           TLS
 
@@ -73,17 +75,19 @@ type Config struct {
 
 	OutgoingHosts []string // hosts that tests of connections and options of inputs reach wherever they are
 
-	Roles         Roles              // of this server; none: all
-	Instance      string             // name of this server, unique on the database; "": generated and kept in the data directory
-	SecretsDir    string             // folder of keys that servers share; "": below the data directory
-	AdvertiseAddr string             // host:port at which other servers reach this one; "": derived from Addr
-	Leases        string             // LeasesPostgres or LeasesKubernetes; "": LeasesPostgres
-	LeaseTiming   election.Timing    // zero: the defaults
-	Kubernetes    KubernetesLeases   // for LeasesKubernetes
-	TaskAddr      string             // separate address for calls of tasks; "": Addr
-	TaskURL       string             // URL for tasks; "": derived from TaskAddr or Addr
-	DrainDelay    time.Duration      // between the first failing /readyz and the end of serving
-	Attempts      execution.Launcher // starts attempts; nil: chosen by the settings
+	Roles         Roles           // of this server; none: all
+	Instance      string          // name of this server, unique on the database; "": generated and kept in the data directory
+	SecretsDir    string          // folder of keys that servers share; "": below the data directory
+	AdvertiseAddr string          // host:port at which other servers reach this one; "": derived from Addr
+	Leases        string          // LeasesPostgres or LeasesKubernetes; "": LeasesPostgres
+	LeaseTiming   election.Timing // zero: the defaults
+	// WorkerLostAfter is how long a worker of a pool may be silent; 0: one minute.
+	WorkerLostAfter time.Duration
+	Kubernetes      KubernetesLeases   // for LeasesKubernetes
+	TaskAddr        string             // separate address for calls of tasks; "": Addr
+	TaskURL         string             // URL for tasks; "": derived from TaskAddr or Addr
+	DrainDelay      time.Duration      // between the first failing /readyz and the end of serving
+	Attempts        execution.Launcher // starts attempts; nil: chosen by the settings
 	// Kube configures the cluster that runs attempts as pods; nil: attempts run as
 	// processes of this machine. App fills in the callbacks to the server.
 	Kube *kube.ControllerConfig
@@ -120,6 +124,7 @@ func (c Config) Problems() []error {
 	problems := c.addressProblems()
 	problems = append(problems, c.roleProblems()...)
 	problems = append(problems, c.checkSignIn(), c.Artifacts.check(), c.Metaflow.check(), c.Retention.check(), c.Observability.check(), checkMail(c.Mail))
+	problems = append(problems, c.Events.Problems()...)
 	if c.DataDir == "" {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_DATA_DIR is empty"))
 	}

@@ -85,6 +85,7 @@ func (a *App) sources(p *parts) observability.Sources {
 		Quotas:  func(context.Context) ([]observability.Quota, error) { return quotaUse(p), nil },
 		Leases:  func(ctx context.Context) ([]observability.Lease, error) { return leases(ctx, p) },
 		Cluster: a.clusterState(p),
+		Pools:   func(ctx context.Context) ([]observability.WorkerPool, error) { return workerPools(ctx, p) },
 		Series:  func(ctx context.Context) ([]observability.Series, error) { return workflowSeries(ctx, p) },
 		Python:  warmPython(p),
 		Spool: func() observability.Spool {
@@ -102,6 +103,15 @@ func (a *App) sources(p *parts) observability.Sources {
 			a.cfg.Log.Warn("some metrics cannot be collected", "source", source, "error", err)
 		},
 	}
+}
+
+func workerPools(ctx context.Context, p *parts) ([]observability.WorkerPool, error) {
+	pools, err := p.pools.State(ctx)
+	list := make([]observability.WorkerPool, len(pools))
+	for i, s := range pools {
+		list[i] = observability.WorkerPool{Name: s.Name, Queued: s.Queued, Running: s.Running, Connected: s.Connected, Wait: s.Wait}
+	}
+	return list, err
 }
 
 // warmPython returns nil without local tasks.

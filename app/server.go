@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/flowforge/flowforge/handlers"
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	"github.com/flowforge/flowforge/web"
 )
@@ -29,15 +31,25 @@ func newServer(ctx context.Context, handler http.Handler) *http.Server {
 	}
 }
 
-// listenSocket serves the site on the socket in the data directory. Its path does not
-// change with the address, so the runner reports there.
+// listenSocket serves the site on the socket in the data directory, and next to it the calls of
+// the runner. Their paths do not change with the address, so the runner reports there.
 func (a *App) listenSocket(p *parts) error {
 	path := a.paths.join("run", "api.sock")
 	listener, err := unixsocket.Listen(path)
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
-	a.start(listener, a.observed(a.handler(p, true)))
+	site := handlers.New(a.deps(p, true))
+	a.start(listener, a.observed(site))
+	calls, err := unixrpc.Serve(unixrpc.Path(path), site.Calls()...)
+	if err != nil {
+		return fmt.Errorf("socket: %w", err)
+	}
+	a.onStop(func() {
+		grace, done := context.WithTimeout(context.Background(), 2*time.Second)
+		defer done()
+		calls.Shutdown(grace)
+	})
 	return nil
 }
 

@@ -18,7 +18,9 @@ import (
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
+	launch "github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/compute/launcher/local"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
@@ -34,6 +36,8 @@ import (
 	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
+	"github.com/flowforge/flowforge/engine/feed/jetstream"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
@@ -85,12 +89,15 @@ type parts struct {
 	inbox         *inbox.Service
 	triggers      *trigger.Service
 	feed          *feed.Service
+	consumers     *consumer.Service // of the feed
+	sink          *jetstream.Sink   // nil: events are not sent to a broker
 	quotas        *quota.Service
 	resident      *resident.Service // nil: there are no warm pods
-	instance      string            // name of this server, unique on the database
-	holder        string            // name of this process
-	leads         atomic.Bool       // this process drives executions
-	warmPython    admin.WarmPython  // nil: this process starts no local tasks
+	pools         *pool.Service
+	instance      string           // name of this server, unique on the database
+	holder        string           // name of this process
+	leads         atomic.Bool      // this process drives executions
+	warmPython    admin.WarmPython // nil: this process starts no local tasks
 	hopSigner     hopSigner
 	proxy         *leaderProxy
 }
@@ -202,11 +209,15 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	if err != nil {
 		return err
 	}
+	p.pools = pool.New(pool.Config{Pool: p.pool, Signer: p.signer, LostAfter: a.cfg.WorkerLostAfter, Logger: a.cfg.Log, Now: time.Now})
 	launcher := a.openLauncher(cluster)
 	if l, ok := launcher.(*local.Launcher); ok && a.cfg.Roles.Have(Scheduler) {
 		p.warmPython = l.WarmPython
 	}
-	if err := a.openExecutions(p, launcher, cluster.configMaps()); err != nil {
+	pooled := pool.NewLauncher(launcher, p.pools, func(ctx context.Context, seen []launch.Observation) error {
+		return p.executions.Supervisor.Observe(ctx, seen)
+	})
+	if err := a.openExecutions(p, pooled, cluster.configMaps()); err != nil {
 		return err
 	}
 	a.openSweeps(p)
@@ -243,8 +254,8 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 	var err error
 	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.OptionHosts, Dialer: a.dialer(), Log: a.cfg.Log, Now: time.Now})
 	p.executions, err = execution.New(execution.Config{
-		Offers: p.options.Offers,
-		Pool:   p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
+		Offers: p.options.Offers, PoolExists: p.pools.Exists,
+		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
 		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
@@ -302,8 +313,8 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Backfills: p.backfills, Notifications: p.notifications, Inbox: p.inbox, Triggers: p.triggers, Feed: p.feed, Views: view.NewService(p.pool, p.index, time.Now), Reports: report.NewService(p.pool, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
-		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, WarmPython: p.warmPython,
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Backfills: p.backfills, Notifications: p.notifications, Inbox: p.inbox, Triggers: p.triggers, Feed: p.feed, Consumers: p.consumers, Views: view.NewService(p.pool, p.index, time.Now), Reports: report.NewService(p.pool, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
+		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, Pools: p.pools, WarmPython: p.warmPython,
 	}
 }
 

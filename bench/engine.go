@@ -25,6 +25,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -53,7 +54,7 @@ func (builtinTypes) Types(context.Context) (*typeregistry.Registry, error) {
 }
 
 // start starts the engine on a separate database.
-func start(ctx context.Context, url, dir string, log *slog.Logger) (*engine, error) {
+func start(ctx context.Context, url, dir, program string, log *slog.Logger) (*engine, error) {
 	e := &engine{ctx: auth.WithSubject(ctx, auth.Local())}
 	pool, err := e.createDatabase(url)
 	if err != nil {
@@ -68,7 +69,7 @@ func start(ctx context.Context, url, dir string, log *slog.Logger) (*engine, err
 	if err != nil {
 		return nil, err
 	}
-	launcher, err := e.buildLauncher(dir, log)
+	launcher, err := e.buildLauncher(dir, program, log)
 	if err != nil {
 		return nil, err
 	}
@@ -120,13 +121,15 @@ func (e *engine) createDatabase(url string) (*pgxpool.Pool, error) {
 	return pool, db.Migrate(e.ctx, pool)
 }
 
-// buildLauncher builds the program whose runner starts the processes.
-func (e *engine) buildLauncher(dir string, log *slog.Logger) (*local.Launcher, error) {
-	program := filepath.Join(dir, "flowforge")
-	build := exec.CommandContext(e.ctx, "go", "build", "-o", program, "./cmd/flowforge")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return nil, fmt.Errorf("build flowforge: %w", err)
+// buildLauncher returns a launcher with the runner of program, which it builds if it is "".
+func (e *engine) buildLauncher(dir, program string, log *slog.Logger) (*local.Launcher, error) {
+	if program == "" {
+		program = filepath.Join(dir, "flowforge")
+		build := exec.CommandContext(e.ctx, "go", "build", "-o", program, "./cmd/flowforge")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return nil, fmt.Errorf("build flowforge: %w", err)
+		}
 	}
 	l := local.New(local.Config{Dir: filepath.Join(dir, "runner"), ServerSocket: filepath.Join(dir, "api.sock"), Executable: program, Environ: os.Environ(), Logger: log})
 	e.closers = append(e.closers, func() { _ = l.Shutdown(context.WithoutCancel(e.ctx)) })
@@ -148,8 +151,12 @@ func (s taskServer) Deliver(ctx context.Context, r *connect.Request[flowforgev1.
 }
 
 func (e *engine) serveTasks(socket string) error {
-	mux := http.NewServeMux()
-	mux.Handle(flowforgev1connect.NewTaskServiceHandler(taskServer{executions: e.executions}))
+	mux, tasks := http.NewServeMux(), taskServer{executions: e.executions}
+	mux.Handle(flowforgev1connect.NewTaskServiceHandler(tasks))
+	calls, err := unixrpc.Serve(unixrpc.Path(socket), unixrpc.Unary(flowforgev1connect.TaskServiceDeliverProcedure, tasks.Deliver))
+	if err != nil {
+		return err
+	}
 	var config net.ListenConfig
 	listener, err := config.Listen(e.ctx, "unix", socket)
 	if err != nil {
@@ -157,7 +164,7 @@ func (e *engine) serveTasks(socket string) error {
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}
 	go func() { _ = server.Serve(listener) }()
-	e.closers = append(e.closers, func() { _ = server.Close() })
+	e.closers = append(e.closers, func() { _ = server.Close(); calls.Shutdown(e.ctx) })
 	return nil
 }
 

@@ -21,9 +21,10 @@ func main() {
 	only := flag.String("only", "", "comma-separated names of the cases to run; all without it")
 	out := flag.String("out", "bench/RESULTS.md", "where the table of results goes; - is standard output")
 	repeat := flag.Int("repeat", 5, "runs of a case; the middle one counts")
+	program := flag.String("program", "", "the flowforge program whose runner starts the processes; it is built without it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	err := run(ctx, *only, *out, *repeat)
+	err := run(ctx, *only, *out, *program, *repeat)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -31,7 +32,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, only, out string, repeat int) error {
+func run(ctx context.Context, only, out, program string, repeat int) error {
 	dir, err := os.MkdirTemp("", "ffbench")
 	if err != nil {
 		return err
@@ -43,7 +44,7 @@ func run(ctx context.Context, only, out string, repeat int) error {
 		return err
 	}
 	defer stopDatabase()
-	engine, err := start(ctx, url, dir, log)
+	engine, err := start(ctx, url, dir, program, log)
 	if err != nil {
 		return err
 	}

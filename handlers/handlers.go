@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
@@ -29,6 +30,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
@@ -49,6 +51,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/compare"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/datasets"
+	"github.com/flowforge/flowforge/handlers/events"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/failures"
 	"github.com/flowforge/flowforge/handlers/form"
@@ -108,12 +111,14 @@ type Deps struct {
 	Inbox         *inbox.Service
 	Triggers      *trigger.Service
 	Feed          *feed.Service
+	Consumers     *consumer.Service // of the feed
 	Views         *view.Service
 	Reports       *report.Service
 	Lineage       *lineage.Service
 	Registry      *registry.Service // of models
 	Datasets      *dataset.Service  // and feature sets
 	Resident      *resident.Service // nil: there are no warm pods
+	Pools         *pool.Service     // of machines outside the cluster
 	Signer        auth.Signer       // of task tokens
 	Bodies        web.Bodies        // limits of request bodies; zero: the defaults
 	Checks        []Check           // checks of /readyz
@@ -156,6 +161,7 @@ type areas struct {
 	notifications *notifications.Pages
 	inbox         *inboxpages.Pages
 	triggers      *triggers.Pages
+	events        *events.Pages
 	reports       *reports.Pages
 }
 
@@ -177,7 +183,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Consumers: d.Consumers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Pools: d.Pools, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Commands: d.Executions.Commands, Leader: marked}),
@@ -186,7 +192,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		admin: admin.New(admin.Config{
 			Now: d.Now, Identity: d.Identity, Executions: d.Executions.Reader, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
-			Content: stored, Page: shell, WarmPython: d.WarmPython,
+			Content: stored, Page: shell, WarmPython: d.WarmPython, Pools: d.Pools, PublicURL: d.PublicURL,
 		}),
 		artifacts: files,
 		catalogue: cataloguepages.New(cataloguepages.Config{
@@ -215,7 +221,8 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		schedules:     schedules.New(schedules.Config{Now: d.Now, Schedules: d.Schedules, Workflows: d.Workflows, Page: shell}),
 		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),
 		inbox:         inboxpages.New(inboxpages.Config{Now: d.Now, Inbox: d.Inbox, Page: shell}),
-		triggers:      triggers.New(triggers.Config{Triggers: d.Triggers, Workflows: d.Workflows, Secrets: d.Secrets, PublicURL: d.PublicURL, Page: shell}),
+		events:        events.New(events.Config{Now: d.Now, Feed: d.Feed, Consumers: d.Consumers, Page: shell}),
+		triggers:      triggers.New(triggers.Config{Triggers: d.Triggers, Workflows: d.Workflows, Secrets: d.Secrets, Connections: d.Connections, PublicURL: d.PublicURL, Page: shell}),
 		reports: reports.New(reports.Config{
 			Log: d.Log, Now: d.Now, Reports: d.Reports, Views: d.Views, Table: tables, Comparison: compared, Executions: d.Executions,
 			Artifacts: d.Artifacts, Files: files, Sweeps: d.Sweeps, PublicURL: d.PublicURL, Page: shell,

@@ -23,6 +23,8 @@ import (
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/dataset"
@@ -40,6 +42,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
@@ -75,6 +78,7 @@ type testBundle struct {
 	telemetry   *telemetry.Service
 	secrets     *secret.Service
 	connections *connection.Service
+	pools       *pool.Service
 	options     *options.Service
 	signer      auth.Signer
 	links       *auth.LoginLinks
@@ -122,10 +126,11 @@ func setup(t *testing.T) *testBundle {
 	b.options = options.New(options.Config{
 		Index: index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}), Catalogue: b.catalogue, Artifacts: b.artifacts, Log: log, Now: now,
 	})
+	b.pools = pool.New(pool.Config{Pool: b.pool, Signer: b.signer, LostAfter: time.Second, Logger: log, Now: now})
 	b.executions, err = execution.New(execution.Config{
-		Offers:  b.options.Offers,
+		Offers: b.options.Offers, PoolExists: b.pools.Exists,
 		Secrets: b.secrets, Connections: b.connections, Quotas: b.quotas,
-		HostImages: true, Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: b.tasks, Signer: b.signer, Now: now, Logger: log, Instance: "test",
+		HostImages: true, Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: pool.NewLauncher(b.tasks, b.pools, b.observe), Signer: b.signer, Now: now, Logger: log, Instance: "test",
 		Catalogue: engineCatalogue{b.catalogue},
 		Timing:    execution.Timing{Reconcile: 100 * time.Millisecond, Linger: 300 * time.Millisecond, StopGrace: time.Second},
 	})
@@ -146,7 +151,8 @@ func setup(t *testing.T) *testBundle {
 		Presets:   preset.NewService(b.pool, b.workflows, now), Options: b.options,
 		Schedules:     schedules,
 		Feed:          feed.New(feed.Config{Pool: b.pool, Logger: log, Now: now}),
-		Triggers:      trigger.New(trigger.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions.Launches, Secrets: b.secrets, Acting: b.users.Acting, Logger: log, Now: now}),
+		Consumers:     consumer.New(consumer.Config{Pool: b.pool, Now: now}),
+		Triggers:      trigger.New(trigger.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions.Launches, Secrets: b.secrets, Connections: b.connections, Dialer: outgoing.Dialer{OwnHosts: true}, Acting: b.users.Acting, Logger: log, Now: now}),
 		Notifications: notify.New(notify.Config{Pool: b.pool, Channels: b.connections, PublicURL: "http://127.0.0.1", Logger: log, Now: now}),
 		Sweeps:        sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Index: index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}), Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:         view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
@@ -154,6 +160,7 @@ func setup(t *testing.T) *testBundle {
 		Lineage:       lineage.NewService(b.pool, b.workflows, b.catalogue),
 		Registry:      registry.NewService(b.pool, b.catalogue, now),
 		Datasets:      b.datasets,
+		Pools:         b.pools,
 		Checks:        []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
 	b.deps.Inbox = inbox.New(inbox.Config{
@@ -184,6 +191,11 @@ func testSecrets(t testing.TB, pool *pgxpool.Pool, now func() time.Time) *secret
 	keys, err := secret.NewKeyring(bytes.Repeat([]byte("s"), 32))
 	require.NoError(t, err)
 	return secret.NewService(pool, keys, now)
+}
+
+// observe passes what the launcher observed to the engine.
+func (b *testBundle) observe(ctx context.Context, seen []launcher.Observation) error {
+	return b.executions.Supervisor.Observe(ctx, seen)
 }
 
 // testConnections is a store of connections with a key of the tests. It reaches this machine.

@@ -42,6 +42,8 @@ func newMatrixFixture(t *testing.T) *matrixFixture {
 	t.Helper()
 	f := &matrixFixture{testBundle: setup(t), callers: map[string]*caller{}, own: map[string][]string{}}
 	f.objects = matrixObjects(t, f.testBundle, "matrix")
+	_, err := f.pools.Create(f.ctx, "matrix", "")
+	require.NoError(t, err)
 	f.signInEverybody(t)
 	f.sharedFlow(t)
 	for name, c := range f.callers {

@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/leader"
 	metaflowapi "github.com/flowforge/flowforge/handlers/metaflow"
 	"github.com/flowforge/flowforge/handlers/tasks"
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/static"
 	"github.com/flowforge/flowforge/web"
 )
@@ -17,8 +18,12 @@ import (
 // Site is the complete site. It is safe for concurrent use.
 type Site struct {
 	chi.Router
-	leader *leader.Routes
+	leader   *leader.Routes
+	attempts *tasks.API
 }
+
+// Calls returns the methods that the runner on this machine calls for every attempt.
+func (s *Site) Calls() []unixrpc.Method { return s.attempts.Calls() }
 
 // ForLeader reports whether the leader of the scheduler answers r.
 func (s *Site) ForLeader(r *http.Request) bool { return s.leader.Takes(s, r) }
@@ -36,8 +41,9 @@ func New(d Deps) *Site {
 	r.Handle(static.Prefix+"*", static.Handler())
 	d.health().mount(r)
 	newWheels(d.Site).mount(r)
+	attempts := d.tasks()
 	r.Group(func(r chi.Router) { // reports of tasks, with the token of their attempt
-		d.tasks().Mount(r)
+		attempts.Mount(r)
 	})
 	hooks.New(hooks.Config{Site: d.Site, Triggers: d.Triggers}).Mount(r) // their senders have no account
 	a.metaflow.Mount(r)                                                  // a run sends many requests, so they are not limited per minute
@@ -49,7 +55,7 @@ func New(d Deps) *Site {
 		a.mountUploads(r)
 		a.mountPages(r.With(d.bodies().Bound))
 	})
-	return &Site{r, marked}
+	return &Site{r, marked, attempts}
 }
 
 // TaskRoutes returns only the routes that attempts call, and /healthz.
@@ -74,7 +80,7 @@ func (d *Deps) records() *metaflowapi.API {
 func (d *Deps) tasks() *tasks.API {
 	return tasks.New(tasks.Config{
 		Log: d.Log, Now: d.Now, Site: d.Site, Signer: d.Signer,
-		Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Resident: d.Resident,
+		Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Resident: d.Resident, Pools: d.Pools,
 	})
 }
 
@@ -107,6 +113,7 @@ func (a *areas) mountPages(r chi.Router) {
 	a.notifications.Mount(r)
 	a.inbox.Mount(r)
 	a.triggers.Mount(r)
+	a.events.Mount(r)
 	a.reports.Mount(r)
 	a.backfills.Mount(r)
 }

@@ -40,6 +40,7 @@ const (
 	SectionSchedules     Section = "schedules"
 	SectionNotifications Section = "notifications"
 	SectionTriggers      Section = "triggers"
+	SectionEvents        Section = "events"
 	SectionReports       Section = "reports"
 	SectionNone          Section = ""
 )
@@ -132,6 +133,7 @@ func automateEntries() []navEntry {
 		{SectionSchedules, "Schedules", "cal", SchedulesURL(nil)},
 		{SectionTriggers, "Triggers", "bolt", TriggersURL()},
 		{SectionNotifications, "Notifications", "bell", NotificationsURL()},
+		{SectionEvents, "Events", "log", FeedURL(nil)},
 	}
 }
 

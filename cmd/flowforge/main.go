@@ -64,8 +64,8 @@ func newRootCommand() *cobra.Command {
 		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newOptionsCommand(), newPresetCommand(), newSweepCommand(), newScheduleCommand(), newBackfillCommand(), newTriggerCommand(), newEventsCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newCompareCommand(), newDiffCommand(), newLineageCommand(), newModelCommand(), newDatasetCommand(), newReportCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newDeleteCommand(), newNodeCommand())
-	group(root, "resources", "Limits, storage, connections and notifications:", newQuotaCommand(), newSemaphoresCommand(), newConnectionCommand(), newNotificationCommand(), newInboxCommand(), newMetaflowCommand(), newGCCommand())
-	group(root, "server", "Server:", newServeCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
+	group(root, "resources", "Limits, storage, connections, pools and notifications:", newQuotaCommand(), newSemaphoresCommand(), newConnectionCommand(), newPoolCommand(), newNotificationCommand(), newInboxCommand(), newMetaflowCommand(), newGCCommand())
+	group(root, "server", "Server:", newServeCommand(), newWorkerCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
 	root.AddCommand(newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand())
 	return root
 }

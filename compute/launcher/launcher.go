@@ -67,6 +67,9 @@ const (
 	WaitGang          = "GANG"           // not all pods of a gang have started
 	WaitCluster       = "CLUSTER_AWAY"   // the cluster's API does not respond
 	WaitResident      = "RESIDENT_QUEUE" // it waits for a warm pod
+	WaitPoolEmpty     = "POOL_NO_WORKER" // no worker of its pool takes tasks
+	WaitPoolUnfit     = "POOL_NO_MATCH"  // no worker of its pool has its labels or its size
+	WaitPoolBusy      = "POOL_BUSY"      // the workers of its pool have no capacity left
 )
 
 // End is the end of an attempt that its runner cannot report.
@@ -108,13 +111,14 @@ const (
 	ClassMachineLost Class = "node_lost"     // its machine was removed or is unreachable
 	ClassDeleted     Class = "deleted"       // its pod was deleted
 	ClassNamespace   Class = "namespace"     // its namespace is being deleted
+	ClassWithdrawn   Class = "withdrawn"     // it was stopped before a worker of its pool took it
 	ClassGang        Class = "gang"          // not all its pods started in time, or one was lost
 )
 
 // Outside reports whether c is not the task's fault.
 func (c Class) Outside() bool {
 	switch c {
-	case ClassEvicted, ClassPreempted, ClassMachineLost, ClassDeleted, ClassNamespace, ClassGang, ClassToken:
+	case ClassEvicted, ClassPreempted, ClassMachineLost, ClassDeleted, ClassNamespace, ClassGang, ClassToken, ClassWithdrawn:
 		return true
 	default:
 		return false

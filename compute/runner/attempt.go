@@ -66,6 +66,7 @@ type attempt struct {
 	refusals    int                            // consecutive refusals of its token; owned by the reporter
 	lostToken   atomic.Bool                    // the server refused the token of the last report
 	delivered   chan struct{}
+	gate        *gate // nil: the attempt was not prepared in advance
 
 	gauge     gauge
 	timeout   *time.Timer // covers the command and storing its outputs; nil: none
@@ -202,6 +203,10 @@ func stopped(cause error, code int) ending {
 func (a *attempt) run() {
 	a.begin = time.Now()
 	e := a.work()
+	if !a.gate.await(a.ctx) {
+		a.s.unprepare(a)
+		return
+	}
 	a.over.Store(true)
 	if sentence := a.checkShared(); sentence != "" && e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		e.outcome, e.class, e.message = flowforgev1.Outcome_OUTCOME_FAILED, classError, sentence

@@ -13,6 +13,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 )
@@ -27,6 +28,14 @@ type Endpoint struct {
 	Client *http.Client
 }
 
+// HTTP returns the client for URL.
+func (e Endpoint) HTTP() *http.Client {
+	if e.Client != nil {
+		return e.Client
+	}
+	return &http.Client{}
+}
+
 // server is the client of one endpoint.
 type server struct {
 	base  string
@@ -39,13 +48,11 @@ type server struct {
 	plain   atomic.Bool // the server does not decompress
 	single  atomic.Bool // the server does not take batches of files
 	tasks   flowforgev1connect.TaskServiceClient
+	calls   *unixrpc.Client // nil: the server is on another machine
 }
 
 func (e Endpoint) connect() *server {
-	s := &server{base: strings.TrimSuffix(e.URL, "/"), http: &http.Client{}, store: &http.Client{}}
-	if e.Client != nil {
-		s.http = e.Client
-	}
+	s := &server{base: strings.TrimSuffix(e.URL, "/"), http: e.HTTP(), store: &http.Client{}}
 	if e.Socket != "" {
 		s.base, s.http = "http://flowforge", unixsocket.Client(e.Socket)
 		s.local = true
@@ -56,7 +63,26 @@ func (e Endpoint) connect() *server {
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	s.http = &direct
 	s.tasks = flowforgev1connect.NewTaskServiceClient(s.http, s.base)
+	if e.Socket != "" {
+		s.calls = unixrpc.NewClient(unixrpc.Path(e.Socket))
+	}
 	return s
+}
+
+// close closes the idle connections.
+func (s *server) close() {
+	s.http.CloseIdleConnections()
+	if s.calls != nil {
+		s.calls.Close()
+	}
+}
+
+// deliver returns how reports are sent.
+func (s *server) deliver() deliver {
+	if s.calls == nil {
+		return s.tasks.Deliver
+	}
+	return unixrpc.Call(s.calls, flowforgev1connect.TaskServiceDeliverProcedure, s.tasks.Deliver)
 }
 
 // reachable reports whether a server responds at the endpoint.

@@ -21,6 +21,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/flowforge/flowforge/data/bucket"
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
@@ -78,14 +79,15 @@ type taskServer struct {
 	logs         map[string]map[string]*flowforgev1.LogEntry // task → stream:sequence
 	follows      map[string]bool                             // tasks whose end announced more log lines
 	held         chan struct{}                               // when set, deliveries wait until it is closed
-	holdAfterEnd bool                                        // deliveries wait after an end that announces more log lines
-	noUploads    bool                                        // PUT accepts no bytes
-	buckets      map[string]*bucket.Location                 // by the name of the input or output
-	maxObject    int64                                       // maximum size of an object in bytes
-	announced    map[string]bool                             // all tasks whose end has announced more log lines
-	late         []string                                    // tasks with unannounced logs after their end
-	doubled      int                                         // log entries that arrived twice
-	changedLines int                                         // log entries that arrived twice with different content
+	calls        *unixrpc.Server
+	holdAfterEnd bool                        // deliveries wait after an end that announces more log lines
+	noUploads    bool                        // PUT accepts no bytes
+	buckets      map[string]*bucket.Location // by the name of the input or output
+	maxObject    int64                       // maximum size of an object in bytes
+	announced    map[string]bool             // all tasks whose end has announced more log lines
+	late         []string                    // tasks with unannounced logs after their end
+	doubled      int                         // log entries that arrived twice
+	changedLines int                         // log entries that arrived twice with different content
 	metrics      map[string]int
 	points       map[string]map[string]int // task → metric → points
 	cancel       map[string]bool
@@ -119,16 +121,6 @@ func newTaskServer(t testing.TB) *taskServer {
 	return s
 }
 
-func shortTempDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "ffr")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
-}
-
 func (s *taskServer) listen(t testing.TB) {
 	t.Helper()
 	listener, err := unixsocket.Listen(s.socket)
@@ -141,16 +133,23 @@ func (s *taskServer) listen(t testing.TB) {
 	mux.HandleFunc("/api/v1/task/blobs/{sha}", s.blob)
 	mux.HandleFunc("POST /api/v1/task/blobs/{sha}/adopt", s.adopt)
 	server := &http.Server{Handler: mux}
+	calls, err := unixrpc.Serve(unixrpc.Path(s.socket), unixrpc.Unary(flowforgev1connect.TaskServiceDeliverProcedure, s.Deliver))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s.mu.Lock()
-	s.http = server
+	s.http, s.calls = server, calls
 	s.mu.Unlock()
 	go func() { _ = server.Serve(listener) }()
 }
 
 func (s *taskServer) stop() {
 	s.mu.Lock()
-	servers := append([]*http.Server{s.http}, s.more...)
+	servers, calls := append([]*http.Server{s.http}, s.more...), s.calls
 	s.mu.Unlock()
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	calls.Shutdown(now)
 	for _, server := range servers {
 		_ = server.Close()
 	}

@@ -33,16 +33,14 @@ const (
 	retryAtMost      = 500 * time.Millisecond
 )
 
-// deliverer is the part of the server that the reporter uses.
-type deliverer interface {
-	Deliver(context.Context, *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error)
-}
+// deliver sends reports to the server.
+type deliver func(context.Context, *connect.Request[flowforgev1.DeliverRequest]) (*connect.Response[flowforgev1.DeliverResponse], error)
 
 // reporter sends the reports of all attempts to the server: at once when no call is in
 // flight, together during a call. It repeats a failed call unchanged until the server
 // accepts it.
 type reporter struct {
-	server  deliverer
+	request deliver
 	logger  *slog.Logger
 	persist func() // writes to disk what must not be lost while the server is unreachable
 
@@ -53,8 +51,8 @@ type reporter struct {
 	waiting []*outbox // outboxes with reports to send, the longest waiting first
 }
 
-func newReporter(server deliverer, logger *slog.Logger, persist func()) *reporter {
-	return &reporter{server: server, logger: logger, persist: persist, wake: make(chan struct{}, 1)}
+func newReporter(request deliver, logger *slog.Logger, persist func()) *reporter {
+	return &reporter{request: request, logger: logger, persist: persist, wake: make(chan struct{}, 1)}
 }
 
 // update changes an outbox and wakes the reporter.
@@ -244,7 +242,7 @@ func (c *reporter) deliverSingly(ctx context.Context, reports []*flowforgev1.Att
 func (c *reporter) call(ctx context.Context, reports []*flowforgev1.AttemptReport) ([]*flowforgev1.ReportResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, deliverLimit)
 	defer cancel()
-	resp, err := c.server.Deliver(ctx, connect.NewRequest(&flowforgev1.DeliverRequest{Reports: reports}))
+	resp, err := c.request(ctx, connect.NewRequest(&flowforgev1.DeliverRequest{Reports: reports}))
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 	"golang.org/x/sys/unix"
 
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
@@ -65,6 +66,13 @@ func Serve(ctx context.Context, config Config) error {
 	mux := http.NewServeMux()
 	mux.Handle(flowforgev1connect.NewRunnerServiceHandler(api))
 	httpServer := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(supervisor.logger.Handler(), slog.LevelWarn)}
+	calls, err := unixrpc.Serve(unixrpc.Path(SocketPath(config.Dir)),
+		unixrpc.Unary(flowforgev1connect.RunnerServiceStartProcedure, api.Start),
+		unixrpc.Unary(flowforgev1connect.RunnerServicePrepareProcedure, api.Prepare))
+	if err != nil {
+		supervisor.Close()
+		return errors.Join(err, listener.Close())
+	}
 	served := make(chan error, 1)
 	go func() { served <- httpServer.Serve(listener) }()
 
@@ -81,10 +89,20 @@ func Serve(ctx context.Context, config Config) error {
 	// Lets the response to Shutdown be sent; the listener is closed at once.
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
+	calls.Shutdown(closing)
 	return errors.Join(err, httpServer.Shutdown(closing))
 }
 
 const defaultShutdownGrace = 5 * time.Second
+
+// Lock makes this process the only one that runs attempts in dir, until unlock is called. It returns
+// ErrLocked when another process does not end in time.
+func Lock(ctx context.Context, dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("runner folder: %w", err)
+	}
+	return lockFolder(ctx, dir)
+}
 
 // lockFolder makes this process the only supervisor of dir.
 func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
@@ -107,6 +125,13 @@ func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
 	_ = file.Truncate(0)
 	_, _ = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	return func() { _ = file.Close() }, nil
+}
+
+// Changed returns a channel that is closed when an attempt ends or its result is delivered.
+func (s *Supervisor) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }
 
 // abandoned returns a channel that is closed when nothing has run for idleExit and no
@@ -166,6 +191,14 @@ func (s *service) Start(_ context.Context, req *connect.Request[flowforgev1.Star
 		}
 	}
 	return connect.NewResponse(&flowforgev1.StartResponse{}), nil
+}
+
+// Prepare sets up attempts whose start is expected.
+func (s *service) Prepare(_ context.Context, req *connect.Request[flowforgev1.StartRequest]) (*connect.Response[flowforgev1.PrepareResponse], error) {
+	for _, spec := range req.Msg.Attempts {
+		s.supervisor.Prepare(spec)
+	}
+	return connect.NewResponse(&flowforgev1.PrepareResponse{}), nil
 }
 
 // Stop asks attempts to end.

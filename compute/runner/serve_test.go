@@ -196,3 +196,13 @@ func expired(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+func shortTempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "ffr")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}

@@ -85,6 +85,7 @@ type Supervisor struct {
 
 	mu       sync.Mutex
 	attempts map[string]*attempt
+	prepared map[string]*attempt // attempts whose start is expected
 	recent   recentIDs
 	closing  bool
 	changed  chan struct{} // closed and replaced when an attempt ends or is delivered
@@ -126,6 +127,7 @@ func New(config Config) (*Supervisor, error) {
 		requester: newRequester(),
 		base:      baseEnvironment(config.Environ),
 		attempts:  make(map[string]*attempt),
+		prepared:  make(map[string]*attempt),
 		changed:   make(chan struct{}),
 		cgroup:    readCgroup(),
 	}
@@ -138,7 +140,7 @@ func New(config Config) (*Supervisor, error) {
 	if s.warm = config.warm; s.warm == nil && config.Pod == nil && config.OwnProcess && config.Warm.Parents > 0 {
 		s.warm = newWarmPool(forker, config.Warm, &s.buffers, s.logger)
 	}
-	s.reporter = newReporter(s.server.tasks, s.logger, s.persistAll)
+	s.reporter = newReporter(s.server.deliver(), s.logger, s.persistAll)
 	cache := filepath.Join(dir, cacheFolder)
 	s.blobs = newBlobCache(filepath.Join(cache, "blobs"), s.server)
 	s.memory = newMemoryPool(config.MemoryDir, dir)
@@ -204,9 +206,12 @@ func (s *Supervisor) start(spec *flowforgev1.AttemptSpec) (*attempt, error) {
 	if known := s.attempts[spec.TaskId]; known != nil || s.recent.has(spec.TaskId) {
 		return known, nil
 	}
-	a := s.newAttempt(spec)
+	a := s.takePrepared(spec)
+	if a == nil {
+		a = s.newAttempt(spec)
+		s.tasks.Go(a.run)
+	}
 	s.attempts[spec.TaskId] = a
-	s.tasks.Go(a.run)
 	return a, nil
 }
 
@@ -363,6 +368,7 @@ func (s *Supervisor) Close() {
 	}
 	s.await(killLimit, func() bool { running, _ := s.counts(); return running == 0 })
 	s.persistAll()
+	s.discardAll()
 	s.cancel()
 	s.tasks.Wait()
 	if s.config.OwnProcess {
@@ -373,7 +379,7 @@ func (s *Supervisor) Close() {
 	}
 	s.closeProcesses()
 	s.memory.close()
-	s.server.http.CloseIdleConnections()
+	s.server.close()
 	s.requester.client.CloseIdleConnections()
 }
 

@@ -21,6 +21,9 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 	defer a.dropSecrets()
 	defer a.endStreams()
 	env, c, err := a.prepare(work)
+	if !a.gate.await(a.ctx) {
+		return stopped(context.Cause(a.ctx), -1)
+	}
 	if cause := context.Cause(a.ctx); cause != nil {
 		return stopped(cause, -1)
 	}

@@ -55,6 +55,8 @@ func makeWorld(t *testing.T, s *server) world {
 	} {
 		s.post(t, shelf, `{"name": "tested", "version": "1", "uri": "s3://tested/data", `+facts+`}`)
 	}
+	w["pools"] = []string{text(t, s.post(t, "/pools", `{"name": "tested"}`), "name")}
+	w["pool_tokens"] = []string{text(t, s.post(t, "/pools/tested/tokens", ""), "id")}
 	w["digests"] = []string{text(t, s.post(t, "/blobs?filename=tested.csv", "a,b\n"), "$file")}
 	w["keys"] = []string{text(t, s.post(t, "/keys", `{"name": "tested"}`), "key_id")}
 	w["users"] = []string{text(t, s.get(t, "/me"), "user_id")}

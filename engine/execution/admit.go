@@ -30,10 +30,11 @@ type admissionPart struct {
 	want    []fair.Request      // nodes that became ready
 	release map[int]fair.Amount // capacity that ended attempts used
 	offers  bool                // capacity may have been reserved for this execution
+	pooled  []fair.Request      // nodes of pools that became ready, which no quota counts
 }
 
 func (ad *admission) pending() bool {
-	return len(ad.part.want) > 0 || len(ad.part.release) > 0 || ad.part.offers
+	return len(ad.part.want) > 0 || len(ad.part.release) > 0 || ad.part.offers || len(ad.part.pooled) > 0
 }
 
 // write does nothing: admit, which runs earlier, writes the reservations.
@@ -58,15 +59,22 @@ type quotaRound struct {
 // addRequest requests capacity for an attempt of node i with the next flush. Its name is not
 // that of requestCapacity of the loop, which admission embeds and which checks locks, the
 // cache and commands first.
-func (ad *admission) addRequest(i int) { ad.part.want = append(ad.part.want, ad.request(i)) }
+func (ad *admission) addRequest(i int) {
+	if ad.loop.operator(i).Pool != "" {
+		ad.part.pooled = append(ad.part.pooled, ad.request(i))
+		return
+	}
+	ad.part.want = append(ad.part.want, ad.request(i))
+}
 
 // dropRequests removes the requests of the next flush for which drop returns true.
 func (ad *admission) dropRequests(drop func(fair.Request) bool) {
 	ad.part.want = slices.DeleteFunc(ad.part.want, drop)
+	ad.part.pooled = slices.DeleteFunc(ad.part.pooled, drop)
 }
 
 // clearRequests removes all requests of the next flush.
-func (ad *admission) clearRequests() { ad.part.want = nil }
+func (ad *admission) clearRequests() { ad.part.want, ad.part.pooled = nil, nil }
 
 // release releases the capacity of an ended attempt of node i.
 func (ad *admission) release(i int, held fair.Amount) { ad.part.release[i] = held }
@@ -102,7 +110,7 @@ func oneExecution() fair.Amount { return fair.Amount{Executions: 1} }
 // request nothing until it counts among the executions of its project, team and tenant.
 func (ad *admission) admit(ctx context.Context, q *db.Queries) (quotaRound, error) {
 	b := &ad.part
-	if len(b.want) == 0 && len(b.release) == 0 && !b.offers {
+	if len(b.want) == 0 && len(b.release) == 0 && !b.offers && len(b.pooled) == 0 {
 		return quotaRound{}, nil
 	}
 	a := quotaRound{round: quota.Round{Execution: ad.loop.id, Project: ad.loop.row.ProjectID, Release: b.release}}
@@ -136,7 +144,21 @@ func (ad *admission) admit(ctx context.Context, q *db.Queries) (quotaRound, erro
 			ad.claim(g, now)
 		}
 	}
+	ad.claimPooled(now)
 	return a, nil
+}
+
+// claimPooled moves the ready nodes of pools to QUEUED: the workers of their pools decide when they
+// start.
+func (ad *admission) claimPooled(now time.Time) {
+	if ad.loop.commands.paused || ad.loop.status == query.Pending {
+		return
+	}
+	for _, r := range ad.part.pooled {
+		if ad.loop.progress.State(r.Key.Node) == dag.Ready {
+			ad.claim(fair.Grant{Request: r}, now)
+		}
+	}
 }
 
 // executionRequest is the request of the execution itself.
@@ -152,7 +174,7 @@ func (ad *admission) executionRequest() *fair.Request {
 func (ad *admission) readyRequests() []fair.Request {
 	var want []fair.Request
 	for i := range ad.loop.nodes {
-		if ad.loop.progress.State(i) == dag.Ready && ad.loop.needsCapacity(i) && !ad.loop.nodes[i].onHold && !ad.loop.cache.needs(i) && !ad.loop.operator(i).Breaker.On() {
+		if ad.loop.progress.State(i) == dag.Ready && ad.loop.needsCapacity(i) && ad.loop.operator(i).Pool == "" && !ad.loop.nodes[i].onHold && !ad.loop.cache.needs(i) && !ad.loop.operator(i).Breaker.On() {
 			want = append(want, ad.request(i))
 		}
 	}
@@ -167,7 +189,7 @@ func (ad *admission) enter(g fair.Grant, now time.Time) {
 		Priority: g.Priority, ExpiresAt: now.Add(ad.loop.driver.config.Timing.HeartbeatGrace),
 	})
 	for i := range ad.loop.nodes {
-		if ad.loop.progress.State(i) == dag.Ready && (!ad.loop.needsCapacity(i) || ad.loop.cache.needs(i)) {
+		if ad.loop.progress.State(i) == dag.Ready && (!ad.loop.needsCapacity(i) || ad.loop.cache.needs(i) || ad.loop.operator(i).Pool != "" && !ad.loop.operator(i).Breaker.On()) {
 			ad.loop.requestCapacity(i)
 		} else if ad.loop.progress.State(i) == dag.Ready && ad.loop.operator(i).Breaker.On() {
 			ad.loop.breakers.requestLater(i, now)
@@ -232,12 +254,22 @@ func (ad *admission) request(i int) fair.Request {
 	r.Key = fair.Key{Execution: ad.loop.id, Node: i}
 	r.Priority, r.Since, r.Attempt = int(ad.loop.row.Priority), *ad.loop.nodes[i].readyAt, ad.loop.nodes[i].attempt+1
 	r.Workflow, r.Expected = ad.loop.row.WorkflowName, ad.loop.expected[op.Name].Fair()
-	if room, ok := overrideOf(ad.loop.origins.overrides, op.Name); ok {
-		r.Amount = room.apply(r.Amount)
+	if op.Pool == "" {
+		r.Amount = ad.amount(i)
 	}
 	r = ad.loop.orders.adjust(r)
 	r.Amount.MemoryMiB = max(r.Amount.MemoryMiB, r.Amount.Pods*ad.loop.nodes[i].memory)
 	return r
+}
+
+// amount is what the next attempt of node i requests of the machines that run it.
+func (ad *admission) amount(i int) fair.Amount {
+	op := ad.loop.operator(i)
+	amount := ad.loop.driver.amountOf(op, ad.loop.row.ProjectID)
+	if room, ok := overrideOf(ad.loop.origins.overrides, op.Name); ok {
+		amount = room.apply(amount)
+	}
+	return amount
 }
 
 // repeatRequests repeats the requests of all ready nodes after a pause: a loop that cannot become

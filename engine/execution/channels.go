@@ -45,21 +45,21 @@ type Arrival struct {
 const maxPlaced = 2000
 
 // chooseChannels sets how the runner should fetch the files of the attempt's inputs.
-func (as *attemptSpecs) chooseChannels(in *attemptInputs) {
+func (as *attemptSpecs) chooseChannels(i int, in *attemptInputs) {
 	for _, f := range in.files {
 		if f.Sha256 == "" {
 			continue // the store does not have it
 		}
-		c := channel.Choose(as.factsOf(f, in.origins[f]))
+		c := channel.Choose(as.factsOf(i, f, in.origins[f]))
 		f.Channel, f.Compression = string(c.Channel), string(c.Compression)
 	}
 }
 
-func (as *attemptSpecs) factsOf(f *flowforgev1.InputFile, from *artifact.Artifact) channel.Facts {
+func (as *attemptSpecs) factsOf(i int, f *flowforgev1.InputFile, from *artifact.Artifact) channel.Facts {
 	config := as.loop.driver.config
 	return channel.Facts{
 		Folder: f.MediaType == artifact.DirectoryMediaType, Size: f.Size, MediaType: f.MediaType, Filename: f.Filename,
-		Hint: as.hintOf(from), SameMachine: config.StoreDir != "", Direct: config.DirectStore,
+		Hint: as.hintOf(from), SameMachine: config.StoreDir != "" && as.loop.operator(i).Pool == "", Direct: config.DirectStore,
 	}
 }
 
@@ -215,7 +215,7 @@ func (as *attemptSpecs) edges(ctx context.Context, i int, arrivals map[string]*A
 }
 
 func (as *attemptSpecs) fileEdge(i int, in workflow.Input, f *flowforgev1.InputFile, from *artifact.Artifact, arrival *Arrival) Edge {
-	facts := as.factsOf(f, from)
+	facts := as.factsOf(i, f, from)
 	if facts.Streams = arrival != nil && arrival.Channel == channel.Streaming; !facts.Streams && facts.Hint == channel.HintStreaming {
 		facts.Whole = as.loop.streams.noStream(i, in)
 	}

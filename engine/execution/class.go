@@ -15,7 +15,7 @@ func classOf(text string) string {
 	known := []launcher.Class{
 		launcher.ClassError, launcher.ClassOutOfMemory, launcher.ClassDeadline, launcher.ClassImage, launcher.ClassInit, launcher.ClassRefused,
 		launcher.ClassStart, launcher.ClassToken, launcher.ClassEvicted, launcher.ClassPreempted, launcher.ClassMachineLost, launcher.ClassDeleted,
-		launcher.ClassNamespace, launcher.ClassGang,
+		launcher.ClassNamespace, launcher.ClassGang, launcher.ClassWithdrawn,
 	}
 	if slices.Contains(known, launcher.Class(text)) {
 		return text
@@ -33,7 +33,7 @@ func outcomeOfClass(c launcher.Class) outcome {
 	case launcher.ClassImage, launcher.ClassInit, launcher.ClassRefused, launcher.ClassStart:
 		return startFailed
 	case launcher.ClassToken, launcher.ClassEvicted, launcher.ClassPreempted, launcher.ClassMachineLost, launcher.ClassDeleted,
-		launcher.ClassNamespace, launcher.ClassGang:
+		launcher.ClassNamespace, launcher.ClassGang, launcher.ClassWithdrawn:
 	}
 	return lost
 }
@@ -65,6 +65,8 @@ func classText(c launcher.Class) string {
 		return "The task's pod was deleted."
 	case launcher.ClassNamespace:
 		return "The namespace of the task's pod is being deleted."
+	case launcher.ClassWithdrawn:
+		return "The task was stopped before a worker of its pool took it."
 	case launcher.ClassGang:
 		return "Not all pods of the task started in time, or one of them was lost."
 	case launcher.ClassError:
@@ -81,6 +83,9 @@ func (es *attemptEnds) growMemory(i int, e ending) string {
 	}
 	pods := max(es.loop.nodes[i].reserved.Pods, 1)
 	before := es.loop.nodes[i].reserved.MemoryMiB / pods
+	if es.loop.operator(i).Pool != "" {
+		before = max(es.loop.admission.amount(i).MemoryMiB, es.loop.nodes[i].memory)
+	}
 	if !es.growBeyond(i, before, pods) {
 		return ""
 	}
@@ -95,7 +100,7 @@ func (es *attemptEnds) growBeyond(i, before, pods int) bool {
 		return false
 	}
 	request := es.loop.driver.requestOf(es.loop.operator(i), es.loop.row.ProjectID)
-	if request.Amount.MemoryMiB = pods * after; es.loop.driver.quota.NeverFits(request) != nil {
+	if request.Amount.MemoryMiB = pods * after; es.loop.operator(i).Pool == "" && es.loop.driver.quota.NeverFits(request) != nil {
 		return false
 	}
 	es.loop.nodes[i].memory = after

@@ -54,6 +54,7 @@ func (l *loop) commit(ctx context.Context) error {
 		if round, err = l.admission.admit(ctx, q); err != nil {
 			return err
 		}
+		l.launches.prepare(ctx)
 		l.batch.flush = t
 		if err := l.writeAll(ctx, q); err != nil {
 			return err
@@ -81,7 +82,7 @@ func (b *batch) writeTransition(ctx context.Context, q *db.Queries) error {
 	added, params := b.addedRows(), b.flushParams()
 	params.Expected = int32(len(b.nodes)) //nolint:gosec // at most maxNodes
 	if len(added) == 0 {
-		return b.flush.last(ctx, func(q *db.Queries) error {
+		return b.flush.last(func(q *db.Queries) error {
 			_, err := flushExecution(ctx, q, params)
 			return err
 		})

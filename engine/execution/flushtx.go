@@ -46,7 +46,7 @@ func runFlush(ctx context.Context, pool *pgxpool.Pool, f func(*flushTx) error) e
 
 // last runs the transition now if the transaction has begun, and otherwise when the next
 // statement or the end of the transaction follows.
-func (t *flushTx) last(ctx context.Context, transition func(*db.Queries) error) error {
+func (t *flushTx) last(transition func(*db.Queries) error) error {
 	if t.tx != nil {
 		return transition(db.New(t.tx))
 	}

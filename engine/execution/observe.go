@@ -161,7 +161,7 @@ func (s *Supervisor) observedEnd(id attemptID, e launcher.End) observedEnd {
 		end.StartedAt = &at
 	}
 	o := observedEnd{id: id, end: end}
-	if end.Outcome != startFailed && e.Class != launcher.ClassMachineLost {
+	if end.Outcome != startFailed && e.Class != launcher.ClassMachineLost && e.Class != launcher.ClassWithdrawn {
 		o.due = now.Add(s.config.Timing.ReportGrace)
 	}
 	return o

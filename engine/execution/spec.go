@@ -31,6 +31,20 @@ type attemptSpecs struct{ loop *loop }
 // of returns everything that a launcher needs to start the current attempt of node i. When
 // it cannot be built, the attempt fails as not started.
 func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) {
+	spec, err := as.build(ctx, i)
+	if err == nil {
+		return spec, true
+	}
+	if !as.loop.launches.unreadySpec(i, err) {
+		now := as.loop.driver.now()
+		as.loop.driver.live.post(as.loop.id, message{node: i, attempt: as.loop.nodes[i].attempt, end: &ending{
+			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,
+		}})
+	}
+	return nil, false
+}
+
+func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, error) {
 	inputs, err := as.inputs(ctx, i)
 	op := as.loop.operator(i)
 	if err == nil {
@@ -47,15 +61,8 @@ func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) 
 	if err == nil && as.runsAgain(i) {
 		before, err = as.loop.driver.checkpointsBefore(ctx, *as.loop.nodes[i].origin)
 	}
-	if err != nil && as.loop.launches.unreadySpec(i, err) {
-		return nil, false
-	}
 	if err != nil {
-		now := as.loop.driver.now()
-		as.loop.driver.live.post(as.loop.id, message{node: i, attempt: as.loop.nodes[i].attempt, end: &ending{
-			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,
-		}})
-		return nil, false
+		return nil, err
 	}
 	attempt, config := as.loop.nodes[i].attempt, as.loop.driver.config
 	scope := as.scope(i)
@@ -94,15 +101,25 @@ func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) 
 		WorkflowId:          as.loop.row.WorkflowID.String(),
 		Resources:           as.resources(i),
 	}
-	if !config.Cluster {
-		as.addHost(ctx, spec, i, op)
-	}
-	spec.StoreDir = config.StoreDir
+	as.place(ctx, spec, i, op)
 	if as.limitsMemory(i) {
 		spec.MemoryLimitMib = spec.Resources.MemoryMib
 	}
 	setWork(spec, op, config.Cluster)
-	return spec, true
+	return spec, nil
+}
+
+// place sets where the attempt of node i runs: in a pool, as pods, or on this machine.
+func (as *attemptSpecs) place(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
+	config := as.loop.driver.config
+	if op.Pool != "" {
+		spec.Pool, spec.PoolLabels, spec.Priority = op.Pool, op.PoolLabels, int32(as.loop.row.Priority)
+		return
+	}
+	if !config.Cluster {
+		as.addHost(ctx, spec, i, op)
+	}
+	spec.StoreDir = config.StoreDir
 }
 
 // scope returns the current attempt of node i.
@@ -114,7 +131,7 @@ func (as *attemptSpecs) scope(i int) auth.TaskScope {
 // that the attempt may use: only its own.
 func (as *attemptSpecs) environment(i int) map[string]string {
 	env := as.loop.operator(i).Environment
-	if as.loop.driver.config.Cluster || len(as.loop.driver.quota.Capacity().GPUs) == 0 {
+	if as.loop.driver.config.Cluster || as.loop.operator(i).Pool != "" || len(as.loop.driver.quota.Capacity().GPUs) == 0 {
 		return env
 	}
 	devices := make([]string, len(as.loop.nodes[i].devices))
@@ -133,7 +150,12 @@ func (as *attemptSpecs) environment(i int) map[string]string {
 // resources returns the limits of each pod of the current attempt of node i: its
 // reservation, when users requested less than the definition or memory grew.
 func (as *attemptSpecs) resources(i int) *flowforgev1.Resources {
-	held, pods := as.loop.nodes[i].reserved, max(as.loop.nodes[i].reserved.Pods, 1)
+	held := as.loop.nodes[i].reserved
+	if as.loop.operator(i).Pool != "" {
+		held = as.loop.admission.amount(i)
+		held.MemoryMiB = max(held.MemoryMiB, as.loop.nodes[i].memory)
+	}
+	pods := max(held.Pods, 1)
 	return &flowforgev1.Resources{
 		CpuMillis: int32(held.CPUMillis / pods), MemoryMib: int64(held.MemoryMiB / pods), //nolint:gosec // amounts of a definition
 		Gpus: int32(held.GPUs / pods), GpuType: held.GPUType, StorageMib: int64(as.loop.operator(i).Resources.StorageMiB), //nolint:gosec // amounts of a definition
@@ -321,7 +343,7 @@ func (as *attemptSpecs) inputs(ctx context.Context, i int) (*attemptInputs, erro
 		return nil, err
 	}
 	in.placeFiles(op, made, spots)
-	as.chooseChannels(in)
+	as.chooseChannels(i, in)
 	in.files = append(in.files, streams...)
 	return in, nil
 }

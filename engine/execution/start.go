@@ -35,6 +35,8 @@ type launches struct {
 	starts []int // attempts to start once the flush is committed
 	stops  []int // attempts to stop once the flush is committed
 
+	prepared map[int]launcher.Attempt // of starts, by node
+
 	starter     *starter
 	uncertain   []int // queued nodes whose attempt may not have been started
 	unready     []int // nodes whose attempt has inputs that temporarily could not be read
@@ -73,11 +75,12 @@ func (la *launches) untilRetry(most time.Duration) time.Duration {
 func (la *launches) committed(ctx context.Context, _ map[int]*nodeRow) {
 	if len(la.starts) > 0 {
 		for _, i := range la.starts {
-			if spec, ok := la.loop.specs.of(ctx, i); ok {
+			if spec, ok := la.spec(ctx, i); ok {
 				la.starter.start(i, spec)
 			}
 		}
 		la.starts = nil
+		clear(la.prepared)
 		la.waitForStore()
 		la.starter.wake()
 	}
@@ -135,7 +138,7 @@ func (s *Driver) writeWaitReasons(ctx context.Context, execution uuid.UUID, atte
 	rows := make([]waitRow, 0, len(attempts))
 	for _, a := range attempts {
 		id, ok := parseTaskID(a.GetTaskId())
-		if _, refused := e.Refused[a.GetTaskId()]; !ok || refused {
+		if _, refused := e.Refused[a.GetTaskId()]; !ok || refused || a.GetPool() != "" {
 			continue
 		}
 		reason := &query.Reason{Code: launcher.WaitCluster, Message: "The cluster is not responding; the task starts when it is available again."}

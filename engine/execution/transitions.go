@@ -187,7 +187,13 @@ func (l *loop) requestCapacity(i int) {
 }
 
 // requestOf returns the request of an attempt of op in a project.
+//
+// The work of a pool requests nothing: it runs on machines that no quota counts, and the workers
+// of the pool decide when it starts.
 func (s *core) requestOf(op *workflow.Operator, project uuid.UUID) fair.Request {
+	if op.Pool != "" {
+		return fair.Request{Project: project, Operator: op.Name}
+	}
 	return fair.Request{
 		Project: project, Amount: s.amountOf(op, project), Preemptible: !op.NeverPreempt, Spread: op.Resources.Spread, Operator: op.Name,
 	}

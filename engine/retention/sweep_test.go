@@ -158,12 +158,12 @@ func TestEveryTableOfExecutionsIsKnown(t *testing.T) {
 	b := setup(t, nil, nil)
 	known := map[string]string{
 		"artifacts": "checked individually", "artifact_uses": "released with the execution", "entry_uses": "released with the execution",
-		"secret_uses": "the use of secrets is history", "connection_uses": "and that of connections", "reservations": "an execution that has some is not removed", "resource_hours": "usage is history, for billing",
+		"secret_uses": "the use of secrets is history", "connection_uses": "and that of connections", "reservations": "an execution that has some is not removed", "pool_work": "rows of the queue of a pool end with their attempts", "resource_hours": "usage is history, for billing",
 		"execution_tags": "removed in the last transaction", "execution_notes": "removed in the last transaction",
 		"execution_changes": "the index takes them, and removes its entry of the execution",
 		"input_sweep_runs":  "a sweep keeps its runs", "schedule_occurrences": "a schedule keeps its occurrences",
 		"backfill_slots": "a backfill keeps its times", "trigger_deliveries": "a trigger keeps its deliveries for 30 days",
-		"event_feed": "the feed has its own retention", "option_runs": "outputs are cached until keep_until",
+		"event_feed": "the feed has its own retention", "event_deliveries": "consumers still receive the events", "option_runs": "outputs are cached until keep_until",
 	}
 	for _, name := range removed() {
 		known[name] = "removed"

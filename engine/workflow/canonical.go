@@ -113,6 +113,8 @@ type operatorJSON struct {
 	Preemptible *bool             `json:"preemptible,omitempty"`
 	GracePeriod string            `json:"grace_period,omitempty"`
 	Resident    bool              `json:"resident,omitempty"`
+	Pool        string            `json:"pool,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
 	Fresh       *bool             `json:"fresh,omitempty"`
 	Pod         json.RawMessage   `json:"pod,omitempty"`
 
@@ -230,7 +232,7 @@ func (g *Graph) wire() graphJSON {
 func (o *Operator) wire() operatorJSON {
 	out := operatorJSON{
 		Name: o.Name, Type: o.Type, Label: o.Label, Description: o.Description, Parameters: o.Parameters,
-		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Fresh: o.Fresh, Pod: o.Pod,
+		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pool: o.Pool, Labels: o.PoolLabels, Fresh: o.Fresh, Pod: o.Pod,
 		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, MadeOf: o.MadeOf, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
 		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), HTTP: o.HTTP.wire(), SQL: o.SQL.wire(),
 	}

@@ -92,6 +92,11 @@ type Operator struct {
 	// Resident runs attempts in warm pods of their project and image, one after
 	// another.
 	Resident bool
+	// Pool is the pool of workers outside the cluster that runs attempts; "": the
+	// installation runs them itself.
+	Pool string
+	// PoolLabels are labels that the worker must have.
+	PoolLabels map[string]string
 	// Fresh makes every attempt of a Python script start its own interpreter instead of
 	// being a fork of a warm process; nil: if it has GPUs.
 	Fresh *bool

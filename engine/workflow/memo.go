@@ -110,6 +110,7 @@ func (o *Operator) work() operatorJSON {
 	w := o.wire()
 	w.Name, w.Description, w.Resources, w.Timeout, w.Retry, w.Cache = "", "", nil, "", nil, nil
 	w.Preemptible, w.GracePeriod, w.Resident, w.Fresh, w.Breaker, w.Locks, w.MadeOf = nil, "", false, nil, nil, nil, ""
+	w.Pool, w.Labels = "", nil
 	w.Inputs, w.Outputs = slices.Clone(w.Inputs), slices.Clone(w.Outputs)
 	for i := range w.Inputs {
 		w.Inputs[i].Description = ""

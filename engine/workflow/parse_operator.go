@@ -69,6 +69,8 @@ func (p *parser) operator(v any, path string) Operator {
 		DependsOn:   o.texts(MaxPorts, "depends_on"),
 		GracePeriod: o.duration(0, "grace_period"),
 		Resident:    o.boolean(false, "resident"),
+		Pool:        o.text(maxPoolName, "pool"),
+		PoolLabels:  o.textMap("labels"),
 		Pod:         o.pod(),
 	}
 	p.control(o, &op)
@@ -86,6 +88,7 @@ func (p *parser) operator(v any, path string) Operator {
 	op.Code = code
 	p.memo(o, &op)
 	p.operatorType(o, &op, codePath)
+	o.checkPool(&op)
 	if op.Breaker.On() && op.Type != "" && !op.Type.Runs() {
 		o.add(o.at("breaker"), "An operator of type %s starts no attempts, so it cannot have a breaker.", op.Type)
 	}

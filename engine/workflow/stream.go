@@ -65,6 +65,8 @@ func (w writers) read(o *Operator, in Input) (requested bool, why string) {
 		why = "on_exit operators start when all others have ended"
 	case !o.streamed():
 		why = "it is not a single attempt that reads a file"
+	case o.Pool != "" || from.Pool != "":
+		why = "one of them runs in a pool of workers"
 	case o.Cache != nil:
 		why = "its cache needs all bytes of an input"
 	case in.Type != nil && !in.Type.Streamable():

@@ -126,6 +126,7 @@ func (h *Pages) tabs(r *http.Request, current views.Section, users bool) []ui.Ta
 		tabs = append(tabs, ui.Tab{Name: "Cluster", URL: views.ClusterURL(), Icon: "cpu", Current: current == views.SectionCluster})
 	}
 	if subject.May(auth.Administer, auth.Installation) {
+		tabs = append(tabs, ui.Tab{Name: "Worker pools", URL: views.PoolsURL(), Icon: "link"})
 		tabs = append(tabs, ui.Tab{Name: "Storage", URL: views.StorageURL(), Icon: "box", Current: current == views.SectionStorage})
 	}
 	if page.ReadsAudit(subject) {

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/tenancy"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/retention"
@@ -30,6 +31,8 @@ type Config struct {
 	Content    *content.Content
 	Page       *page.Shell
 	WarmPython WarmPython // nil: tasks do not run on this machine
+	Pools      *pool.Service
+	PublicURL  string // of this server; "": that of the request
 }
 
 // WarmPython returns the number of warm Python processes and their memory in bytes.
@@ -62,6 +65,15 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Post("/admin/users/{id}/{change}", h.Page.Serve(h.changeUser))
 	r.Get("/admin/cluster", h.Page.Serve(h.cluster))
 	r.Get("/admin/cluster/stream", h.Page.Serve(h.clusterStream))
+	r.Get("/admin/pools", h.Page.Serve(h.pools))
+	r.Post("/admin/pools", h.Page.Serve(h.createPool))
+	r.Get("/admin/pools/{pool}", h.Page.Serve(h.pool))
+	r.Get("/admin/pools/{pool}/stream", h.Page.Serve(h.poolStream))
+	r.Post("/admin/pools/{pool}/drain", h.Page.Serve(h.drainPool))
+	r.Post("/admin/pools/{pool}/delete", h.Page.Serve(h.deletePool))
+	r.Post("/admin/pools/{pool}/tokens", h.Page.Serve(h.createPoolToken))
+	r.Post("/admin/pools/{pool}/tokens/{token}/revoke", h.Page.Serve(h.revokePoolToken))
+	r.Post("/admin/pools/{pool}/workers/{worker}/drain", h.Page.Serve(h.drainWorker))
 	r.Get("/admin/storage", h.Page.Serve(h.sweeps))
 	r.Post("/admin/storage", h.Page.Serve(h.beginSweep))
 	r.Get("/admin/audit", h.Page.Serve(h.auditLog))

@@ -24,6 +24,7 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/dataset"
@@ -36,6 +37,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
@@ -176,6 +178,7 @@ type Config struct {
 	Table         *table.Service
 	Secrets       *secret.Service
 	Connections   *connection.Service
+	Pools         *pool.Service
 	Tenancy       *tenancy.Service
 	Audit         *audit.Log
 	Quotas        *quota.Service
@@ -189,6 +192,7 @@ type Config struct {
 	Notifications *notify.Service
 	Triggers      *trigger.Service
 	Feed          *feed.Service
+	Consumers     *consumer.Service // of the feed
 	Views         *view.Service
 	Reports       *report.Service
 	Lineage       *lineage.Service

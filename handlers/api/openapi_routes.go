@@ -18,7 +18,7 @@ func describeRoutes(api huma.API) {
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
 		{Name: "Views", Description: "Saved execution tables: a query with columns, order and grouping."},
-		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log."},
+		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log, and its consumers."},
 		{Name: "Triggers", Description: "Workflows launched by events: an execution ends, an artifact or a model appears, a webhook arrives."},
 		{Name: "Notifications", Description: "Rules that send messages about executions to channels, and the messages."},
 		{Name: "Inbox", Description: "Notifications of the caller, and what they want to be notified of."},
@@ -38,6 +38,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Types", Description: "Types of inputs and outputs, and their form fields."},
 		{Name: "Catalogue", Description: "Datasets, feature sets and models by name and version."},
 		{Name: "Connections", Description: "Connections of tasks to databases, buckets and APIs. Secret fields are never returned."},
+		{Name: "Pools", Description: "Pools of machines outside the cluster that pull tasks."},
 		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
 		{Name: "Metaflow", Description: "Metaflow datastore of a project."},
 		{Name: "Quotas", Description: "Resource limits and usage."},

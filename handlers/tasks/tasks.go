@@ -17,11 +17,13 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/masking"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/compute/resident"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
 	"github.com/flowforge/flowforge/web"
@@ -30,6 +32,8 @@ import (
 const (
 	// maxTaskMessage is the maximum size of a message of TaskService in bytes.
 	maxTaskMessage = 32 << 20
+	// maxWorkerMessage is the maximum size of a message of WorkerService in bytes.
+	maxWorkerMessage = 4 << 20
 	// streamEntries and streamWait limit the entries that StreamLogs buffers.
 	streamEntries = 500
 	streamWait    = 200 * time.Millisecond
@@ -45,6 +49,7 @@ type Config struct {
 	Artifacts  *artifact.Service
 	Telemetry  *telemetry.Service
 	Resident   *resident.Service // nil: there are no warm pods
+	Pools      *pool.Service
 }
 
 // API is TaskService and the blobs of tasks. It is safe for concurrent use.
@@ -67,6 +72,8 @@ func New(c Config) *API {
 func (t *API) Mount(r chi.Router) {
 	path, handler := flowforgev1connect.NewTaskServiceHandler(t, connect.WithReadMaxBytes(maxTaskMessage), connect.WithInterceptors(web.RPCErrors(t.Log)))
 	r.Handle(path+"*", handler)
+	path, handler = flowforgev1connect.NewWorkerServiceHandler(workers{t}, connect.WithReadMaxBytes(maxWorkerMessage), connect.WithInterceptors(web.RPCErrors(t.Log)))
+	r.Handle(path+"*", handler)
 	r.Post("/api/v1/task/blobs", t.Site.Handler(t.putBlobs))
 	r.Get("/api/v1/task/blobs/{sha}", t.Site.Handler(t.getBlob))
 	r.Head("/api/v1/task/blobs/{sha}", t.Site.Handler(t.getBlob))
@@ -77,6 +84,11 @@ func (t *API) Mount(r chi.Router) {
 }
 
 var _ flowforgev1connect.TaskServiceHandler = (*API)(nil)
+
+// Calls returns the methods that the runner on this machine calls for every attempt.
+func (t *API) Calls() []unixrpc.Method {
+	return []unixrpc.Method{unixrpc.Unary(flowforgev1connect.TaskServiceDeliverProcedure, t.Deliver, web.RPCErrors(t.Log))}
+}
 
 // task returns ctx as the attempt of the token in header. The attempt must not have ended. A task
 // id or an execution id in the message must be the attempt's.

@@ -34,6 +34,9 @@ func everything() Sources {
 			return []Quota{{AllTenants, "gpu", &limit, 4, 2}, {"acme", "gpu", nil, 4, 2}}, nil
 		},
 		Leases: func(context.Context) ([]Lease, error) { return []Lease{{"scheduler", 3, true}}, nil },
+		Pools: func(context.Context) ([]WorkerPool, error) {
+			return []WorkerPool{{Name: "gpu-lab", Queued: 3, Running: 2, Connected: 1, Wait: time.Minute}}, nil
+		},
 		Cluster: func(context.Context) (*Cluster, error) {
 			return &Cluster{true, map[string]int64{"ready": 1}, map[string]int64{"running": 2}, map[string]GPUs{"A100": {8, 3}}}, nil
 		},

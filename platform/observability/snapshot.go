@@ -18,7 +18,8 @@ type Sources struct {
 	Waiting func(context.Context) ([]Waiting, error) // nil on servers that do not schedule
 	Quotas  func(context.Context) ([]Quota, error)   // the same
 	Leases  func(context.Context) ([]Lease, error)
-	Cluster func(context.Context) (*Cluster, error)   // nil without a cluster
+	Cluster func(context.Context) (*Cluster, error) // nil without a cluster
+	Pools   func(context.Context) ([]WorkerPool, error)
 	Series  func(context.Context) ([]Series, error)   // of workflows, the oldest first
 	Python  func(context.Context) (WarmPython, error) // nil on servers that start no local processes
 	Spool   func() Spool
@@ -71,6 +72,13 @@ type Cluster struct {
 // GPUs counts GPUs of one type.
 type GPUs struct{ Total, Used int64 }
 
+// WorkerPool is the state of a pool of workers outside the cluster.
+type WorkerPool struct {
+	Name                       string
+	Queued, Running, Connected int
+	Wait                       time.Duration // of the attempt that has waited longest
+}
+
 // WarmPython counts the processes of which Python attempts are forks.
 type WarmPython struct {
 	Processes int
@@ -92,7 +100,7 @@ const scrapeWithin = 10 * time.Second
 // Watch adds the data of sources to every scrape.
 func (m *Metrics) Watch(s Sources) {
 	failures := m.counter("scrape_errors_total", "Sources that could not be read during a scrape.", "source")
-	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "workflows", "python"} {
+	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "pools", "workflows", "python"} {
 		failures.WithLabelValues(source)
 	}
 	failed := s.Failed
@@ -132,6 +140,7 @@ func (s *snapshot) Collect(out chan<- prometheus.Metric) {
 	})
 	ask(ctx, s, "waiting", s.sources.Waiting, func(waiting []Waiting) { s.waiting(waiting, emit) })
 	ask(ctx, s, "quotas", s.sources.Quotas, func(quotas []Quota) { s.quotas(quotas, emit) })
+	ask(ctx, s, "pools", s.sources.Pools, func(pools []WorkerPool) { workerPools(pools, emit) })
 	ask(ctx, s, "leases", s.sources.Leases, func(leases []Lease) {
 		term := gauges("lease_term", "The term of a lease; it increases with each change of the holder.", "lease")
 		ours := gauges("lease_leader", "1 if this process holds the lease.", "lease")
@@ -284,4 +293,21 @@ func number(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// workerPools are the signals by which workers are scaled.
+func workerPools(pools []WorkerPool, emit func(family)) {
+	queue := gauges("pool_queue_depth", "Tasks that wait for a worker of a pool.", "pool")
+	wait := gauges("pool_wait_seconds", "How long the first task in the queue of a pool has waited.", "pool")
+	running := gauges("pool_running_tasks", "Tasks that the workers of a pool have taken.", "pool")
+	workers := gauges("pool_workers", "Connected workers of a pool.", "pool")
+	for _, p := range pools {
+		queue.add(float64(p.Queued), p.Name)
+		wait.add(p.Wait.Seconds(), p.Name)
+		running.add(float64(p.Running), p.Name)
+		workers.add(float64(p.Connected), p.Name)
+	}
+	for _, f := range []family{queue, wait, running, workers} {
+		emit(f)
+	}
 }

@@ -21,6 +21,7 @@ type Settings struct {
 	Metaflow      Metaflow      `title:"Metaflow"`
 	Mail          Mail          `title:"E-mail to persons"`
 	Retention     Retention     `title:"Retention"`
+	Events        Events        `title:"Events"`
 	Servers       Servers       `title:"Several servers"`
 	Certificates  Certificates  `title:"Certificates"`
 	SignIn        SignIn        `title:"Sign-in"`
@@ -53,20 +54,21 @@ type Databases struct {
 
 // Tasks is where tasks run and what they can use.
 type Tasks struct {
-	Launcher         string `env:"FLOWFORGE_LAUNCHER" envDefault:"local" oneof:"local,kube" doc:"“local” runs attempts as processes of this machine, “kube” as pods"`
-	CPUMillis        int    `env:"FLOWFORGE_CPU_MILLIS" envDefault:"0" shown:"the machine's" doc:"total CPU of all local tasks, in millicores"`
-	MemoryMiB        int    `env:"FLOWFORGE_MEMORY_MIB" envDefault:"0" shown:"the machine's" doc:"total memory of all local tasks, in MiB"`
-	Slots            int    `env:"FLOWFORGE_SLOTS" envDefault:"0" shown:"from the cores" doc:"maximum number of concurrent local tasks"`
-	DefaultCPUMillis int    `env:"FLOWFORGE_DEFAULT_CPU_MILLIS" envDefault:"100" doc:"CPU request of tasks that set none, in millicores; “0” requests nothing"`
-	DefaultMemoryMiB int    `env:"FLOWFORGE_DEFAULT_MEMORY_MIB" envDefault:"256" doc:"memory request of tasks that set none, in MiB; “0” requests nothing"`
-	GPUs             string `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
-	LocalImages      string `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host” runs commands that name an image, such as those in Argo manifests, on this machine without the image; otherwise, local launches refuse them"`
-	Python           string `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
-	SweepPython      string `env:"FLOWFORGE_SWEEP_PYTHON" shown:"an environment in the data directory, created when the first sweep needs it" doc:"interpreter with Optuna, for sweeps that use tpe (docs/sweeps.md)"`
-	WarmParents      int    `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"maximum number of warm Python processes, one per environment, on this machine and in each warm pod; attempts are forks of them. With “0”, every attempt starts an interpreter (docs/python.md)"`
-	WarmMemoryMiB    int    `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"total memory of all warm Python processes on this machine; also the maximum in a warm pod"`
-	TaskAddr         string `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a separate address that serves only the task API"`
-	TaskURL          string `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the task API"`
+	Launcher         string        `env:"FLOWFORGE_LAUNCHER" envDefault:"local" oneof:"local,kube" doc:"“local” runs attempts as processes of this machine, “kube” as pods"`
+	CPUMillis        int           `env:"FLOWFORGE_CPU_MILLIS" envDefault:"0" shown:"the machine's" doc:"total CPU of all local tasks, in millicores"`
+	MemoryMiB        int           `env:"FLOWFORGE_MEMORY_MIB" envDefault:"0" shown:"the machine's" doc:"total memory of all local tasks, in MiB"`
+	Slots            int           `env:"FLOWFORGE_SLOTS" envDefault:"0" shown:"from the cores" doc:"maximum number of concurrent local tasks"`
+	DefaultCPUMillis int           `env:"FLOWFORGE_DEFAULT_CPU_MILLIS" envDefault:"100" doc:"CPU request of tasks that set none, in millicores; “0” requests nothing"`
+	DefaultMemoryMiB int           `env:"FLOWFORGE_DEFAULT_MEMORY_MIB" envDefault:"256" doc:"memory request of tasks that set none, in MiB; “0” requests nothing"`
+	GPUs             string        `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
+	LocalImages      string        `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host” runs commands that name an image, such as those in Argo manifests, on this machine without the image; otherwise, local launches refuse them"`
+	Python           string        `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
+	SweepPython      string        `env:"FLOWFORGE_SWEEP_PYTHON" shown:"an environment in the data directory, created when the first sweep needs it" doc:"interpreter with Optuna, for sweeps that use tpe (docs/sweeps.md)"`
+	WarmParents      int           `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"maximum number of warm Python processes, one per environment, on this machine and in each warm pod; attempts are forks of them. With “0”, every attempt starts an interpreter (docs/python.md)"`
+	WarmMemoryMiB    int           `env:"FLOWFORGE_PYTHON_WARM_MEMORY_MIB" envDefault:"1024" min:"1" doc:"total memory of all warm Python processes on this machine; also the maximum in a warm pod"`
+	WorkerLostAfter  time.Duration `env:"FLOWFORGE_WORKER_LOST_AFTER" envDefault:"1m" doc:"time without a heartbeat after which a worker of a pool is lost and its tasks run again (docs/workers.md)"`
+	TaskAddr         string        `env:"FLOWFORGE_TASK_ADDR" shown:"FLOWFORGE_ADDR" doc:"a separate address that serves only the task API"`
+	TaskURL          string        `env:"FLOWFORGE_TASK_URL" shown:"derived from that address" doc:"URL at which tasks reach the task API"`
 }
 
 // WarmEnv returns the settings of warm Python processes as the variables of a warm pod.
@@ -118,6 +120,15 @@ type Retention struct {
 	Development Lifetime `env:"FLOWFORGE_RETENTION_DEVELOPMENT" envDefault:"14d" doc:"how long unused development versions are kept; at least “1h”"`
 	Events      Lifetime `env:"FLOWFORGE_RETENTION_EVENTS" envDefault:"7d" doc:"how long the feed of events keeps an event (docs/events.md); at least “1h”"`
 	Sweep       Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
+}
+
+// Events is the broker to which events of the feed are sent.
+type Events struct {
+	BrokerURL         string `env:"FLOWFORGE_EVENTS_NATS_URL" shown:"none; events are not sent" doc:"NATS server with JetStream that receives events: “nats://host:4222” or “tls://host:4222”, several separated by commas (docs/events.md)"`
+	BrokerSubject     string `env:"FLOWFORGE_EVENTS_NATS_SUBJECT" envDefault:"flowforge.events" doc:"prefix of the subjects; a stream of the server has to store “<prefix>.>”"`
+	BrokerCredentials string `env:"FLOWFORGE_EVENTS_NATS_CREDENTIALS" doc:"path of a credentials file (“.creds”) of that server"`
+	BrokerCA          string `env:"FLOWFORGE_EVENTS_NATS_CA" shown:"the system's" doc:"path of a PEM file with the CA of that server"`
+	BrokerTopics      Names  `env:"FLOWFORGE_EVENTS_NATS_TOPICS" shown:"all but “audit”" doc:"topics that are sent, separated by commas"`
 }
 
 // Servers are the settings for several servers on one database.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/compute/launcher"
+	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
@@ -51,10 +52,13 @@ type Config struct {
 
 // Launcher starts, stops and lists attempts. It is safe for concurrent use.
 type Launcher struct {
-	config Config
-	logger *slog.Logger
-	http   *http.Client
-	client flowforgev1connect.RunnerServiceClient
+	config  Config
+	logger  *slog.Logger
+	http    *http.Client
+	client  flowforgev1connect.RunnerServiceClient
+	calls   *unixrpc.Client
+	start   func(context.Context, *connect.Request[flowforgev1.StartRequest]) (*connect.Response[flowforgev1.StartResponse], error)
+	prepare func(context.Context, *connect.Request[flowforgev1.StartRequest]) (*connect.Response[flowforgev1.PrepareResponse], error)
 
 	mu     sync.Mutex      // held while a supervisor is found or started
 	pid    int             // of the last supervisor that answered
@@ -76,10 +80,13 @@ func New(config Config) *Launcher {
 			"runner", "--dir", config.Dir, "--server-socket", config.ServerSocket, "--build", config.Version,
 		}
 	}
-	client := unixsocket.Client(filepath.Join(config.Dir, "runner.sock"))
+	socket := filepath.Join(config.Dir, "runner.sock")
+	http, calls := unixsocket.Client(socket), unixrpc.NewClient(unixrpc.Path(socket))
+	client := flowforgev1connect.NewRunnerServiceClient(http, "http://runner")
 	return &Launcher{
-		config: config, logger: config.Logger, http: client,
-		client: flowforgev1connect.NewRunnerServiceClient(client, "http://runner"),
+		config: config, logger: config.Logger, http: http, client: client, calls: calls,
+		start:   unixrpc.Call(calls, flowforgev1connect.RunnerServiceStartProcedure, client.Start),
+		prepare: unixrpc.Call(calls, flowforgev1connect.RunnerServicePrepareProcedure, client.Prepare),
 	}
 }
 
@@ -115,7 +122,7 @@ func (l *Launcher) Leave() {
 func (l *Launcher) Run(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	defer l.http.CloseIdleConnections()
+	defer l.closeIdle()
 	failed := false
 	for {
 		err := l.ensure(ctx)
@@ -139,9 +146,17 @@ func (l *Launcher) Run(ctx context.Context) error {
 func (l *Launcher) Start(ctx context.Context, attempts []launcher.Attempt) error {
 	req := &flowforgev1.StartRequest{Attempts: attempts}
 	return l.call(ctx, func(ctx context.Context) error {
-		_, err := l.client.Start(ctx, connect.NewRequest(req))
+		_, err := l.start(ctx, connect.NewRequest(req))
 		return err
 	})
+}
+
+// Prepare lets the supervisor set up attempts that Start probably follows. It starts no
+// supervisor, and its errors do not matter: Start sets up what is not prepared.
+func (l *Launcher) Prepare(ctx context.Context, attempts []launcher.Attempt) {
+	ctx, cancel := context.WithTimeout(ctx, helloLimit)
+	defer cancel()
+	_, _ = l.prepare(ctx, connect.NewRequest(&flowforgev1.StartRequest{Attempts: attempts}))
 }
 
 // Stop asks attempts to end: SIGTERM, and SIGKILL after grace. Preempted attempts use the
@@ -232,7 +247,7 @@ func (l *Launcher) shutdown(ctx context.Context, pid int) error {
 		}
 		l.child = nil
 	}
-	l.http.CloseIdleConnections()
+	l.closeIdle()
 	return nil
 }
 
@@ -259,6 +274,11 @@ func (l *Launcher) call(ctx context.Context, do func(context.Context) error) err
 		return apperr.Wrap(apperr.Unavailable, err, "The local task runner is not responding.")
 	}
 	return nil
+}
+
+func (l *Launcher) closeIdle() {
+	l.http.CloseIdleConnections()
+	l.calls.Close()
 }
 
 func (l *Launcher) hello(ctx context.Context) (*flowforgev1.HelloResponse, error) {

@@ -28,6 +28,9 @@ type Waiting struct {
 	Decisions []Event   // the latest first
 }
 
+// maxQueuedReasons limits the queued nodes among which a reason is searched.
+const maxQueuedReasons = 50
+
 // maxDecisions is the maximum number of events of an explanation.
 const maxDecisions = 8
 
@@ -70,6 +73,13 @@ func (q *Reader) whyPending(ctx context.Context, row db.Execution, reason *Reaso
 // whyFirst explains why the longest waiting node of an execution waits.
 func (q *Reader) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
 	nodes, _, err := q.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{dag.Ready}, Limit: 1})
+	if err != nil {
+		return Waiting{}, err
+	}
+	if len(nodes) == 0 { // perhaps one waits in the cluster or for a worker of a pool
+		nodes, _, err = q.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{dag.Queued}, Limit: maxQueuedReasons})
+		nodes = slices.DeleteFunc(nodes, func(n Node) bool { return n.Reason == nil || !slices.Contains(WaitCodes(), n.Reason.Code) })
+	}
 	if err != nil || len(nodes) == 0 {
 		return Waiting{}, err
 	}

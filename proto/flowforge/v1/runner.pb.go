@@ -318,6 +318,42 @@ func (*StartResponse) Descriptor() ([]byte, []int) {
 	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{4}
 }
 
+type PrepareResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrepareResponse) Reset() {
+	*x = PrepareResponse{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrepareResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrepareResponse) ProtoMessage() {}
+
+func (x *PrepareResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrepareResponse.ProtoReflect.Descriptor instead.
+func (*PrepareResponse) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{5}
+}
+
 type StopRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TaskIds       []string               `protobuf:"bytes,1,rep,name=task_ids,json=taskIds,proto3" json:"task_ids,omitempty"`
@@ -329,7 +365,7 @@ type StopRequest struct {
 
 func (x *StopRequest) Reset() {
 	*x = StopRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -341,7 +377,7 @@ func (x *StopRequest) String() string {
 func (*StopRequest) ProtoMessage() {}
 
 func (x *StopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[5]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -354,7 +390,7 @@ func (x *StopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopRequest.ProtoReflect.Descriptor instead.
 func (*StopRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{5}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StopRequest) GetTaskIds() []string {
@@ -386,7 +422,7 @@ type StopResponse struct {
 
 func (x *StopResponse) Reset() {
 	*x = StopResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -398,7 +434,7 @@ func (x *StopResponse) String() string {
 func (*StopResponse) ProtoMessage() {}
 
 func (x *StopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[6]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -411,7 +447,7 @@ func (x *StopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StopResponse.ProtoReflect.Descriptor instead.
 func (*StopResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{6}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{7}
 }
 
 type ListRequest struct {
@@ -422,7 +458,7 @@ type ListRequest struct {
 
 func (x *ListRequest) Reset() {
 	*x = ListRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -434,7 +470,7 @@ func (x *ListRequest) String() string {
 func (*ListRequest) ProtoMessage() {}
 
 func (x *ListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[7]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -447,7 +483,7 @@ func (x *ListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRequest.ProtoReflect.Descriptor instead.
 func (*ListRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{7}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{8}
 }
 
 type ListResponse struct {
@@ -459,7 +495,7 @@ type ListResponse struct {
 
 func (x *ListResponse) Reset() {
 	*x = ListResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -471,7 +507,7 @@ func (x *ListResponse) String() string {
 func (*ListResponse) ProtoMessage() {}
 
 func (x *ListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[8]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -484,7 +520,7 @@ func (x *ListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListResponse.ProtoReflect.Descriptor instead.
 func (*ListResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{8}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListResponse) GetAttempts() []*AttemptStatus {
@@ -504,7 +540,7 @@ type AttemptStatus struct {
 
 func (x *AttemptStatus) Reset() {
 	*x = AttemptStatus{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +552,7 @@ func (x *AttemptStatus) String() string {
 func (*AttemptStatus) ProtoMessage() {}
 
 func (x *AttemptStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[9]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +565,7 @@ func (x *AttemptStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStatus.ProtoReflect.Descriptor instead.
 func (*AttemptStatus) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{9}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AttemptStatus) GetTaskId() string {
@@ -555,7 +591,7 @@ type ShutdownRequest struct {
 
 func (x *ShutdownRequest) Reset() {
 	*x = ShutdownRequest{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -567,7 +603,7 @@ func (x *ShutdownRequest) String() string {
 func (*ShutdownRequest) ProtoMessage() {}
 
 func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[10]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -580,7 +616,7 @@ func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownRequest.ProtoReflect.Descriptor instead.
 func (*ShutdownRequest) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{10}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ShutdownRequest) GetGraceMs() int64 {
@@ -598,7 +634,7 @@ type ShutdownResponse struct {
 
 func (x *ShutdownResponse) Reset() {
 	*x = ShutdownResponse{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -610,7 +646,7 @@ func (x *ShutdownResponse) String() string {
 func (*ShutdownResponse) ProtoMessage() {}
 
 func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[11]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -623,7 +659,7 @@ func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownResponse.ProtoReflect.Descriptor instead.
 func (*ShutdownResponse) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{11}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
 }
 
 // AttemptSpec contains all data that a runner needs for one attempt.
@@ -675,14 +711,18 @@ type AttemptSpec struct {
 	CollectAfterFailure bool       `protobuf:"varint,35,opt,name=collect_after_failure,json=collectAfterFailure,proto3" json:"collect_after_failure,omitempty"` // also collect the existing outputs of a failed command
 	Scratch             []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`                                                       // empty folders of the attempt if it runs without a pod
 	Fresh               bool       `protobuf:"varint,37,opt,name=fresh,proto3" json:"fresh,omitempty"`                                                          // a Python script starts its own interpreter instead of being a fork of a warm process
-	Retries             int32      `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"`                                                      // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Fields for the pool of workers that runs the attempt; an empty pool means the installation itself.
+	Pool          string            `protobuf:"bytes,40,opt,name=pool,proto3" json:"pool,omitempty"`
+	PoolLabels    map[string]string `protobuf:"bytes,41,rep,name=pool_labels,json=poolLabels,proto3" json:"pool_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // that the worker must have
+	Priority      int32             `protobuf:"varint,42,opt,name=priority,proto3" json:"priority,omitempty"`                                                                                                // from 0 to 100; attempts with higher priorities start first
+	Retries       int32             `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"`                                                                                                  // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AttemptSpec) Reset() {
 	*x = AttemptSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -694,7 +734,7 @@ func (x *AttemptSpec) String() string {
 func (*AttemptSpec) ProtoMessage() {}
 
 func (x *AttemptSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[12]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -707,7 +747,7 @@ func (x *AttemptSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptSpec.ProtoReflect.Descriptor instead.
 func (*AttemptSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{12}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AttemptSpec) GetTaskId() string {
@@ -989,6 +1029,27 @@ func (x *AttemptSpec) GetFresh() bool {
 	return false
 }
 
+func (x *AttemptSpec) GetPool() string {
+	if x != nil {
+		return x.Pool
+	}
+	return ""
+}
+
+func (x *AttemptSpec) GetPoolLabels() map[string]string {
+	if x != nil {
+		return x.PoolLabels
+	}
+	return nil
+}
+
+func (x *AttemptSpec) GetPriority() int32 {
+	if x != nil {
+		return x.Priority
+	}
+	return 0
+}
+
 func (x *AttemptSpec) GetRetries() int32 {
 	if x != nil {
 		return x.Retries
@@ -1029,7 +1090,7 @@ type Scratch struct {
 
 func (x *Scratch) Reset() {
 	*x = Scratch{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1102,7 @@ func (x *Scratch) String() string {
 func (*Scratch) ProtoMessage() {}
 
 func (x *Scratch) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[13]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1115,7 @@ func (x *Scratch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scratch.ProtoReflect.Descriptor instead.
 func (*Scratch) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{13}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Scratch) GetName() string {
@@ -1083,7 +1144,7 @@ type InputSecret struct {
 
 func (x *InputSecret) Reset() {
 	*x = InputSecret{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1095,7 +1156,7 @@ func (x *InputSecret) String() string {
 func (*InputSecret) ProtoMessage() {}
 
 func (x *InputSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[14]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1108,7 +1169,7 @@ func (x *InputSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputSecret.ProtoReflect.Descriptor instead.
 func (*InputSecret) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{14}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *InputSecret) GetGrant() *SecretGrant {
@@ -1146,7 +1207,7 @@ type Resources struct {
 
 func (x *Resources) Reset() {
 	*x = Resources{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1158,7 +1219,7 @@ func (x *Resources) String() string {
 func (*Resources) ProtoMessage() {}
 
 func (x *Resources) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[15]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1171,7 +1232,7 @@ func (x *Resources) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resources.ProtoReflect.Descriptor instead.
 func (*Resources) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{15}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Resources) GetCpuMillis() int32 {
@@ -1228,7 +1289,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1301,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[16]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1314,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{16}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Process) GetCommand() []string {
@@ -1337,7 +1398,7 @@ type Http struct {
 
 func (x *Http) Reset() {
 	*x = Http{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1349,7 +1410,7 @@ func (x *Http) String() string {
 func (*Http) ProtoMessage() {}
 
 func (x *Http) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[17]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1362,7 +1423,7 @@ func (x *Http) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Http.ProtoReflect.Descriptor instead.
 func (*Http) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{17}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Http) GetMethod() string {
@@ -1492,7 +1553,7 @@ type Sql struct {
 
 func (x *Sql) Reset() {
 	*x = Sql{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1565,7 @@ func (x *Sql) String() string {
 func (*Sql) ProtoMessage() {}
 
 func (x *Sql) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[18]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1578,7 @@ func (x *Sql) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sql.ProtoReflect.Descriptor instead.
 func (*Sql) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{18}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Sql) GetConnection() string {
@@ -1592,7 +1653,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1665,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[19]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1678,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{19}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *InputFile) GetInput() string {
@@ -1772,7 +1833,7 @@ type BucketSource struct {
 
 func (x *BucketSource) Reset() {
 	*x = BucketSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +1845,7 @@ func (x *BucketSource) String() string {
 func (*BucketSource) ProtoMessage() {}
 
 func (x *BucketSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +1858,7 @@ func (x *BucketSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketSource.ProtoReflect.Descriptor instead.
 func (*BucketSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BucketSource) GetMarker() bool {
@@ -1819,7 +1880,7 @@ type BucketTarget struct {
 
 func (x *BucketTarget) Reset() {
 	*x = BucketTarget{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +1892,7 @@ func (x *BucketTarget) String() string {
 func (*BucketTarget) ProtoMessage() {}
 
 func (x *BucketTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +1905,7 @@ func (x *BucketTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketTarget.ProtoReflect.Descriptor instead.
 func (*BucketTarget) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *BucketTarget) GetArchive() Archive {
@@ -1872,7 +1933,7 @@ type StreamSource struct {
 
 func (x *StreamSource) Reset() {
 	*x = StreamSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1884,7 +1945,7 @@ func (x *StreamSource) String() string {
 func (*StreamSource) ProtoMessage() {}
 
 func (x *StreamSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1897,7 +1958,7 @@ func (x *StreamSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSource.ProtoReflect.Descriptor instead.
 func (*StreamSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *StreamSource) GetTaskId() string {
@@ -1931,7 +1992,7 @@ type GitSource struct {
 
 func (x *GitSource) Reset() {
 	*x = GitSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1943,7 +2004,7 @@ func (x *GitSource) String() string {
 func (*GitSource) ProtoMessage() {}
 
 func (x *GitSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1956,7 +2017,7 @@ func (x *GitSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
 func (*GitSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GitSource) GetRepository() string {
@@ -2031,7 +2092,7 @@ type OutputSpec struct {
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2043,7 +2104,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2056,7 +2117,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -2127,7 +2188,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2139,7 +2200,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2152,7 +2213,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -2180,7 +2241,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2192,7 +2253,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2205,7 +2266,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{26}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -2243,7 +2304,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2255,7 +2316,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2268,7 +2329,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{27}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -2318,7 +2379,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\fmemory_bytes\x18\x02 \x01(\x03R\vmemoryBytes\"E\n" +
 	"\fStartRequest\x125\n" +
 	"\battempts\x18\x01 \x03(\v2\x19.flowforge.v1.AttemptSpecR\battempts\"\x0f\n" +
-	"\rStartResponse\"]\n" +
+	"\rStartResponse\"\x11\n" +
+	"\x0fPrepareResponse\"]\n" +
 	"\vStopRequest\x12\x19\n" +
 	"\btask_ids\x18\x01 \x03(\tR\ataskIds\x12\x19\n" +
 	"\bgrace_ms\x18\x02 \x01(\x03R\agraceMs\x12\x18\n" +
@@ -2332,7 +2394,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xae\v\n" +
+	"\x10ShutdownResponse\"\xe9\f\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2376,9 +2438,16 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x06serves\x18\" \x01(\bR\x06serves\x122\n" +
 	"\x15collect_after_failure\x18# \x01(\bR\x13collectAfterFailure\x12/\n" +
 	"\ascratch\x18$ \x03(\v2\x15.flowforge.v1.ScratchR\ascratch\x12\x14\n" +
-	"\x05fresh\x18% \x01(\bR\x05fresh\x12\x18\n" +
+	"\x05fresh\x18% \x01(\bR\x05fresh\x12\x12\n" +
+	"\x04pool\x18( \x01(\tR\x04pool\x12J\n" +
+	"\vpool_labels\x18) \x03(\v2).flowforge.v1.AttemptSpec.PoolLabelsEntryR\n" +
+	"poolLabels\x12\x1a\n" +
+	"\bpriority\x18* \x01(\x05R\bpriority\x12\x18\n" +
 	"\aretries\x18& \x01(\x05R\aretries\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a=\n" +
+	"\x0fPoolLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x06\n" +
 	"\x04work\"1\n" +
@@ -2514,10 +2583,11 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\aArchive\x12\x17\n" +
 	"\x13ARCHIVE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vARCHIVE_TAR\x10\x01\x12\x0f\n" +
-	"\vARCHIVE_ZIP\x10\x022\xdc\x02\n" +
+	"\vARCHIVE_ZIP\x10\x022\xa2\x03\n" +
 	"\rRunnerService\x12@\n" +
 	"\x05Hello\x12\x1a.flowforge.v1.HelloRequest\x1a\x1b.flowforge.v1.HelloResponse\x12@\n" +
-	"\x05Start\x12\x1a.flowforge.v1.StartRequest\x1a\x1b.flowforge.v1.StartResponse\x12=\n" +
+	"\x05Start\x12\x1a.flowforge.v1.StartRequest\x1a\x1b.flowforge.v1.StartResponse\x12D\n" +
+	"\aPrepare\x12\x1a.flowforge.v1.StartRequest\x1a\x1d.flowforge.v1.PrepareResponse\x12=\n" +
 	"\x04Stop\x12\x19.flowforge.v1.StopRequest\x1a\x1a.flowforge.v1.StopResponse\x12=\n" +
 	"\x04List\x12\x19.flowforge.v1.ListRequest\x1a\x1a.flowforge.v1.ListResponse\x12I\n" +
 	"\bShutdown\x12\x1d.flowforge.v1.ShutdownRequest\x1a\x1e.flowforge.v1.ShutdownResponseB?Z=github.com/flowforge/flowforge/proto/flowforge/v1;flowforgev1b\x06proto3"
@@ -2535,7 +2605,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 }
 
 var file_flowforge_v1_runner_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(Archive)(0),             // 0: flowforge.v1.Archive
 	(*HelloRequest)(nil),     // 1: flowforge.v1.HelloRequest
@@ -2543,76 +2613,81 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*WarmPython)(nil),       // 3: flowforge.v1.WarmPython
 	(*StartRequest)(nil),     // 4: flowforge.v1.StartRequest
 	(*StartResponse)(nil),    // 5: flowforge.v1.StartResponse
-	(*StopRequest)(nil),      // 6: flowforge.v1.StopRequest
-	(*StopResponse)(nil),     // 7: flowforge.v1.StopResponse
-	(*ListRequest)(nil),      // 8: flowforge.v1.ListRequest
-	(*ListResponse)(nil),     // 9: flowforge.v1.ListResponse
-	(*AttemptStatus)(nil),    // 10: flowforge.v1.AttemptStatus
-	(*ShutdownRequest)(nil),  // 11: flowforge.v1.ShutdownRequest
-	(*ShutdownResponse)(nil), // 12: flowforge.v1.ShutdownResponse
-	(*AttemptSpec)(nil),      // 13: flowforge.v1.AttemptSpec
-	(*Scratch)(nil),          // 14: flowforge.v1.Scratch
-	(*InputSecret)(nil),      // 15: flowforge.v1.InputSecret
-	(*Resources)(nil),        // 16: flowforge.v1.Resources
-	(*Process)(nil),          // 17: flowforge.v1.Process
-	(*Http)(nil),             // 18: flowforge.v1.Http
-	(*Sql)(nil),              // 19: flowforge.v1.Sql
-	(*InputFile)(nil),        // 20: flowforge.v1.InputFile
-	(*BucketSource)(nil),     // 21: flowforge.v1.BucketSource
-	(*BucketTarget)(nil),     // 22: flowforge.v1.BucketTarget
-	(*StreamSource)(nil),     // 23: flowforge.v1.StreamSource
-	(*GitSource)(nil),        // 24: flowforge.v1.GitSource
-	(*OutputSpec)(nil),       // 25: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 26: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 27: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 28: flowforge.v1.SpooledLog
-	nil,                      // 29: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 30: flowforge.v1.Http.HeadersEntry
-	nil,                      // 31: flowforge.v1.InputFile.HeadersEntry
-	(*SecretGrant)(nil),      // 32: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 33: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 34: flowforge.v1.LogEntry
+	(*PrepareResponse)(nil),  // 6: flowforge.v1.PrepareResponse
+	(*StopRequest)(nil),      // 7: flowforge.v1.StopRequest
+	(*StopResponse)(nil),     // 8: flowforge.v1.StopResponse
+	(*ListRequest)(nil),      // 9: flowforge.v1.ListRequest
+	(*ListResponse)(nil),     // 10: flowforge.v1.ListResponse
+	(*AttemptStatus)(nil),    // 11: flowforge.v1.AttemptStatus
+	(*ShutdownRequest)(nil),  // 12: flowforge.v1.ShutdownRequest
+	(*ShutdownResponse)(nil), // 13: flowforge.v1.ShutdownResponse
+	(*AttemptSpec)(nil),      // 14: flowforge.v1.AttemptSpec
+	(*Scratch)(nil),          // 15: flowforge.v1.Scratch
+	(*InputSecret)(nil),      // 16: flowforge.v1.InputSecret
+	(*Resources)(nil),        // 17: flowforge.v1.Resources
+	(*Process)(nil),          // 18: flowforge.v1.Process
+	(*Http)(nil),             // 19: flowforge.v1.Http
+	(*Sql)(nil),              // 20: flowforge.v1.Sql
+	(*InputFile)(nil),        // 21: flowforge.v1.InputFile
+	(*BucketSource)(nil),     // 22: flowforge.v1.BucketSource
+	(*BucketTarget)(nil),     // 23: flowforge.v1.BucketTarget
+	(*StreamSource)(nil),     // 24: flowforge.v1.StreamSource
+	(*GitSource)(nil),        // 25: flowforge.v1.GitSource
+	(*OutputSpec)(nil),       // 26: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 27: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 28: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 29: flowforge.v1.SpooledLog
+	nil,                      // 30: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 31: flowforge.v1.AttemptSpec.PoolLabelsEntry
+	nil,                      // 32: flowforge.v1.Http.HeadersEntry
+	nil,                      // 33: flowforge.v1.InputFile.HeadersEntry
+	(*SecretGrant)(nil),      // 34: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 35: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 36: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	3,  // 0: flowforge.v1.HelloResponse.warm_python:type_name -> flowforge.v1.WarmPython
-	13, // 1: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
-	10, // 2: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
-	17, // 3: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
-	18, // 4: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
-	19, // 5: flowforge.v1.AttemptSpec.sql:type_name -> flowforge.v1.Sql
-	29, // 6: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	20, // 7: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	25, // 8: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	16, // 9: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
-	15, // 10: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	14, // 11: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
-	32, // 12: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	30, // 13: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	24, // 14: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	31, // 15: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
-	23, // 16: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
-	21, // 17: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
-	0,  // 18: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
-	0,  // 19: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
-	22, // 20: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
-	33, // 21: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	27, // 22: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	34, // 23: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	1,  // 24: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	4,  // 25: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	6,  // 26: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	8,  // 27: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	11, // 28: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	2,  // 29: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	5,  // 30: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	7,  // 31: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	9,  // 32: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	12, // 33: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	29, // [29:34] is the sub-list for method output_type
-	24, // [24:29] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	14, // 1: flowforge.v1.StartRequest.attempts:type_name -> flowforge.v1.AttemptSpec
+	11, // 2: flowforge.v1.ListResponse.attempts:type_name -> flowforge.v1.AttemptStatus
+	18, // 3: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
+	19, // 4: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
+	20, // 5: flowforge.v1.AttemptSpec.sql:type_name -> flowforge.v1.Sql
+	30, // 6: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	21, // 7: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	26, // 8: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	17, // 9: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
+	16, // 10: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
+	15, // 11: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
+	31, // 12: flowforge.v1.AttemptSpec.pool_labels:type_name -> flowforge.v1.AttemptSpec.PoolLabelsEntry
+	34, // 13: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	32, // 14: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	25, // 15: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	33, // 16: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
+	24, // 17: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	22, // 18: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
+	0,  // 19: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
+	0,  // 20: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
+	23, // 21: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
+	35, // 22: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	28, // 23: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	36, // 24: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	1,  // 25: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	4,  // 26: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 27: flowforge.v1.RunnerService.Prepare:input_type -> flowforge.v1.StartRequest
+	7,  // 28: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	9,  // 29: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	12, // 30: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	2,  // 31: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	5,  // 32: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	6,  // 33: flowforge.v1.RunnerService.Prepare:output_type -> flowforge.v1.PrepareResponse
+	8,  // 34: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	10, // 35: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	13, // 36: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	31, // [31:37] is the sub-list for method output_type
+	25, // [25:31] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -2621,19 +2696,19 @@ func file_flowforge_v1_runner_proto_init() {
 		return
 	}
 	file_flowforge_v1_task_proto_init()
-	file_flowforge_v1_runner_proto_msgTypes[12].OneofWrappers = []any{
+	file_flowforge_v1_runner_proto_msgTypes[13].OneofWrappers = []any{
 		(*AttemptSpec_Process)(nil),
 		(*AttemptSpec_Http)(nil),
 		(*AttemptSpec_Sql)(nil),
 	}
-	file_flowforge_v1_runner_proto_msgTypes[21].OneofWrappers = []any{}
+	file_flowforge_v1_runner_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -40,6 +40,8 @@ class OperatorOptions(TypedDict, total=False):
     preemptible: bool
     grace_period: Span
     resident: bool
+    pool: str
+    labels: Mapping[str, str]
     fresh: bool
     breaker: Union[bool, "Breaker"]
     pod: Mapping[str, Any]
@@ -312,6 +314,8 @@ def operator_section(o: Mapping[str, Any]) -> Dict[str, Any]:
         preemptible=o.get("preemptible"),
         grace_period=_span(o.get("grace_period")),
         resident=o.get("resident") or None,
+        pool=o.get("pool") or None,
+        labels={str(k): str(v) for k, v in o.get("labels", {}).items()} or None,
         fresh=o.get("fresh"),
         pod=dict(o.get("pod", {})) or None,
     )

@@ -366,3 +366,18 @@ def test_code_of_a_notebook() -> None:
 
     with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file and import it; in a notebook, use %%writefile flow.py"):
         workflow(flow).definition()
+
+
+@operator(pool="gpu-lab", labels={"zone": "a"})
+def in_a_pool() -> int:
+    return 1
+
+
+@workflow(version="1.0.0")
+def lab() -> Any:
+    return in_a_pool()
+
+
+def test_pools_of_workers() -> None:
+    only = lab.definition().document()["operators"][0]
+    assert (only["pool"], only["labels"]) == ("gpu-lab", {"zone": "a"})

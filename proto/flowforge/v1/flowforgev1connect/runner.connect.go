@@ -38,6 +38,8 @@ const (
 	RunnerServiceHelloProcedure = "/flowforge.v1.RunnerService/Hello"
 	// RunnerServiceStartProcedure is the fully-qualified name of the RunnerService's Start RPC.
 	RunnerServiceStartProcedure = "/flowforge.v1.RunnerService/Start"
+	// RunnerServicePrepareProcedure is the fully-qualified name of the RunnerService's Prepare RPC.
+	RunnerServicePrepareProcedure = "/flowforge.v1.RunnerService/Prepare"
 	// RunnerServiceStopProcedure is the fully-qualified name of the RunnerService's Stop RPC.
 	RunnerServiceStopProcedure = "/flowforge.v1.RunnerService/Stop"
 	// RunnerServiceListProcedure is the fully-qualified name of the RunnerService's List RPC.
@@ -52,6 +54,9 @@ type RunnerServiceClient interface {
 	Hello(context.Context, *connect.Request[v1.HelloRequest]) (*connect.Response[v1.HelloResponse], error)
 	// Start is idempotent by task_id: starting a known attempt is success.
 	Start(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error)
+	// Prepare sets up the folders and the environment of attempts that Start probably follows. It
+	// executes nothing, and the runner discards what is not started soon.
+	Prepare(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.PrepareResponse], error)
 	// Stop ends process groups: SIGTERM, then SIGKILL after the grace time.
 	Stop(context.Context, *connect.Request[v1.StopRequest]) (*connect.Response[v1.StopResponse], error)
 	// List returns every attempt that is running or has an undelivered result.
@@ -83,6 +88,12 @@ func NewRunnerServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 			connect.WithSchema(runnerServiceMethods.ByName("Start")),
 			connect.WithClientOptions(opts...),
 		),
+		prepare: connect.NewClient[v1.StartRequest, v1.PrepareResponse](
+			httpClient,
+			baseURL+RunnerServicePrepareProcedure,
+			connect.WithSchema(runnerServiceMethods.ByName("Prepare")),
+			connect.WithClientOptions(opts...),
+		),
 		stop: connect.NewClient[v1.StopRequest, v1.StopResponse](
 			httpClient,
 			baseURL+RunnerServiceStopProcedure,
@@ -108,6 +119,7 @@ func NewRunnerServiceClient(httpClient connect.HTTPClient, baseURL string, opts 
 type runnerServiceClient struct {
 	hello    *connect.Client[v1.HelloRequest, v1.HelloResponse]
 	start    *connect.Client[v1.StartRequest, v1.StartResponse]
+	prepare  *connect.Client[v1.StartRequest, v1.PrepareResponse]
 	stop     *connect.Client[v1.StopRequest, v1.StopResponse]
 	list     *connect.Client[v1.ListRequest, v1.ListResponse]
 	shutdown *connect.Client[v1.ShutdownRequest, v1.ShutdownResponse]
@@ -121,6 +133,11 @@ func (c *runnerServiceClient) Hello(ctx context.Context, req *connect.Request[v1
 // Start calls flowforge.v1.RunnerService.Start.
 func (c *runnerServiceClient) Start(ctx context.Context, req *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error) {
 	return c.start.CallUnary(ctx, req)
+}
+
+// Prepare calls flowforge.v1.RunnerService.Prepare.
+func (c *runnerServiceClient) Prepare(ctx context.Context, req *connect.Request[v1.StartRequest]) (*connect.Response[v1.PrepareResponse], error) {
+	return c.prepare.CallUnary(ctx, req)
 }
 
 // Stop calls flowforge.v1.RunnerService.Stop.
@@ -144,6 +161,9 @@ type RunnerServiceHandler interface {
 	Hello(context.Context, *connect.Request[v1.HelloRequest]) (*connect.Response[v1.HelloResponse], error)
 	// Start is idempotent by task_id: starting a known attempt is success.
 	Start(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error)
+	// Prepare sets up the folders and the environment of attempts that Start probably follows. It
+	// executes nothing, and the runner discards what is not started soon.
+	Prepare(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.PrepareResponse], error)
 	// Stop ends process groups: SIGTERM, then SIGKILL after the grace time.
 	Stop(context.Context, *connect.Request[v1.StopRequest]) (*connect.Response[v1.StopResponse], error)
 	// List returns every attempt that is running or has an undelivered result.
@@ -171,6 +191,12 @@ func NewRunnerServiceHandler(svc RunnerServiceHandler, opts ...connect.HandlerOp
 		connect.WithSchema(runnerServiceMethods.ByName("Start")),
 		connect.WithHandlerOptions(opts...),
 	)
+	runnerServicePrepareHandler := connect.NewUnaryHandler(
+		RunnerServicePrepareProcedure,
+		svc.Prepare,
+		connect.WithSchema(runnerServiceMethods.ByName("Prepare")),
+		connect.WithHandlerOptions(opts...),
+	)
 	runnerServiceStopHandler := connect.NewUnaryHandler(
 		RunnerServiceStopProcedure,
 		svc.Stop,
@@ -195,6 +221,8 @@ func NewRunnerServiceHandler(svc RunnerServiceHandler, opts ...connect.HandlerOp
 			runnerServiceHelloHandler.ServeHTTP(w, r)
 		case RunnerServiceStartProcedure:
 			runnerServiceStartHandler.ServeHTTP(w, r)
+		case RunnerServicePrepareProcedure:
+			runnerServicePrepareHandler.ServeHTTP(w, r)
 		case RunnerServiceStopProcedure:
 			runnerServiceStopHandler.ServeHTTP(w, r)
 		case RunnerServiceListProcedure:
@@ -216,6 +244,10 @@ func (UnimplementedRunnerServiceHandler) Hello(context.Context, *connect.Request
 
 func (UnimplementedRunnerServiceHandler) Start(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.StartResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.RunnerService.Start is not implemented"))
+}
+
+func (UnimplementedRunnerServiceHandler) Prepare(context.Context, *connect.Request[v1.StartRequest]) (*connect.Response[v1.PrepareResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("flowforge.v1.RunnerService.Prepare is not implemented"))
 }
 
 func (UnimplementedRunnerServiceHandler) Stop(context.Context, *connect.Request[v1.StopRequest]) (*connect.Response[v1.StopResponse], error) {

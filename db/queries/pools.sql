@@ -1,0 +1,166 @@
+-- name: InsertPool :exec
+INSERT INTO pools (name, description, created_at, created_by) VALUES (@name, @description, @created_at, @created_by);
+
+-- name: LockPool :one
+SELECT * FROM pools WHERE name = @name FOR UPDATE;
+
+-- name: PoolExists :one
+SELECT EXISTS (SELECT 1 FROM pools WHERE name = @name);
+
+-- name: SetPoolDraining :exec
+UPDATE pools SET draining = @draining WHERE name = @name;
+
+-- name: DeletePool :exec
+DELETE FROM pools WHERE name = @name;
+
+-- name: ListPools :many
+-- Returns pools with the numbers of their workers and attempts. live_after is the latest heartbeat
+-- at which a worker counts as connected.
+SELECT p.name, p.description, p.draining, p.created_at, p.created_by,
+    coalesce(k.workers, 0)::int AS workers, coalesce(k.connected, 0)::int AS connected,
+    coalesce(k.slots, 0)::bigint AS slots, coalesce(k.cpu_millis, 0)::bigint AS cpu_millis, coalesce(k.memory_mib, 0)::bigint AS memory_mib,
+    coalesce(k.gpus, 0)::bigint AS gpus,
+    coalesce(w.queued, 0)::int AS queued, coalesce(w.running, 0)::int AS running,
+    coalesce(greatest(extract(epoch FROM now() - w.oldest), 0), 0)::float8 AS wait_seconds,
+    coalesce(w.cpu_used, 0)::bigint AS cpu_used, coalesce(w.memory_used, 0)::bigint AS memory_used, coalesce(w.gpus_used, 0)::bigint AS gpus_used
+FROM pools p
+LEFT JOIN LATERAL (
+    SELECT count(*) AS workers, count(*) FILTER (WHERE x.live) AS connected,
+        sum(x.slots) FILTER (WHERE x.live) AS slots, sum(x.cpu_millis) FILTER (WHERE x.live) AS cpu_millis,
+        sum(x.memory_mib) FILTER (WHERE x.live) AS memory_mib, sum(x.gpus) FILTER (WHERE x.live) AS gpus
+    FROM (SELECT v.*, v.seen_at >= now() - make_interval(secs => @lost_seconds::float8) AS live FROM pool_workers v WHERE v.pool = p.name) x
+) k ON true
+LEFT JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE y.worker IS NULL) AS queued, count(*) FILTER (WHERE y.worker IS NOT NULL) AS running,
+        min(y.queued_at) FILTER (WHERE y.worker IS NULL) AS oldest,
+        sum(y.cpu_millis) FILTER (WHERE y.worker IS NOT NULL) AS cpu_used, sum(y.memory_mib) FILTER (WHERE y.worker IS NOT NULL) AS memory_used,
+        sum(y.gpus) FILTER (WHERE y.worker IS NOT NULL) AS gpus_used
+    FROM pool_work y WHERE y.pool = p.name
+) w ON true
+WHERE @name::text = '' OR p.name = @name
+ORDER BY p.name;
+
+-- name: InsertPoolToken :exec
+INSERT INTO pool_tokens (id, pool, sha256, created_at, created_by) VALUES (@id, @pool, @sha256, @created_at, @created_by);
+
+-- name: ListPoolTokens :many
+SELECT id, pool, created_at, created_by, last_used_at FROM pool_tokens WHERE pool = @pool ORDER BY created_at, id;
+
+-- name: FindPoolToken :one
+SELECT id, pool, sha256, last_used_at FROM pool_tokens WHERE id = @id;
+
+-- name: TouchPoolToken :exec
+UPDATE pool_tokens SET last_used_at = @at::timestamptz WHERE id = @id;
+
+-- name: DeletePoolToken :execrows
+DELETE FROM pool_tokens WHERE id = @id AND pool = @pool;
+
+-- name: ListPoolWorkers :many
+SELECT k.*, k.seen_at >= now() - make_interval(secs => @lost_seconds::float8) AS connected
+FROM pool_workers k WHERE @pool::text = '' OR k.pool = @pool
+ORDER BY k.pool, k.name, k.id;
+
+-- name: JoinPool :one
+-- Registers a worker, or registers it again with a new session. A worker keeps its id only within
+-- its pool. An administrator's drain remains.
+INSERT INTO pool_workers (id, pool, name, session, labels, slots, cpu_millis, memory_mib, gpus, gpu_type, version, joined_at, seen_at)
+VALUES (@id, @pool, @name, @session, @labels, @slots, @cpu_millis, @memory_mib, @gpus, @gpu_type, @version, now(), now())
+ON CONFLICT ON CONSTRAINT pool_workers_pkey
+DO UPDATE SET name = excluded.name, session = excluded.session, labels = excluded.labels, slots = excluded.slots,
+    cpu_millis = excluded.cpu_millis, memory_mib = excluded.memory_mib, gpus = excluded.gpus, gpu_type = excluded.gpu_type,
+    version = excluded.version, leaving = false, joined_at = excluded.joined_at, seen_at = excluded.seen_at
+WHERE pool_workers.pool = excluded.pool
+RETURNING *;
+
+-- name: LockPoolWorker :one
+-- Locks a worker and records its heartbeat.
+UPDATE pool_workers k SET seen_at = now(), leaving = @leaving
+FROM pools p
+WHERE k.id = @id AND k.pool = @pool AND p.name = k.pool
+RETURNING sqlc.embed(k), p.draining AS pool_draining;
+
+-- name: SetPoolWorkerDraining :one
+UPDATE pool_workers SET draining = @draining WHERE id = @id AND pool = @pool RETURNING name;
+
+-- name: DeletePoolWorker :execrows
+-- Deletes a worker that holds no attempts.
+DELETE FROM pool_workers k WHERE k.id = @id AND k.pool = @pool AND k.session = @session
+    AND NOT EXISTS (SELECT 1 FROM pool_work w WHERE w.worker = k.id);
+
+-- name: ForgetPoolWorkers :execrows
+-- Deletes workers that were last seen long ago and hold no attempts.
+DELETE FROM pool_workers k WHERE k.seen_at < now() - make_interval(secs => @age_seconds::float8)
+    AND NOT EXISTS (SELECT 1 FROM pool_work w WHERE w.worker = k.id);
+
+-- name: QueuePoolWork :exec
+INSERT INTO pool_work (task_id, pool, execution_id, node_index, attempt, tenant_id, project_id, labels, cpu_millis, memory_mib, gpus, gpu_type,
+    priority, spec, queued_at)
+VALUES (@task_id, @pool, @execution_id, @node_index, @attempt, @tenant_id, @project_id, @labels, @cpu_millis, @memory_mib, @gpus, @gpu_type,
+    @priority, @spec, @queued_at)
+ON CONFLICT ON CONSTRAINT pool_work_pkey DO NOTHING;
+
+-- name: PoolWorkOfWorker :many
+SELECT * FROM pool_work WHERE worker = @worker ORDER BY taken_at, task_id;
+
+-- name: EndPoolWork :execrows
+-- Deletes attempts that a worker has delivered or lost.
+DELETE FROM pool_work WHERE worker = @worker AND task_id = ANY (@task_ids::text[]);
+
+-- name: MovePoolWork :exec
+-- Gives the results that a worker recovered after a restart to its new session.
+UPDATE pool_work SET session = @session::uuid WHERE worker = @worker AND task_id = ANY (@task_ids::text[]);
+
+-- name: TakePoolWork :one
+-- Assigns the next waiting attempt that a worker can run with its free capacity.
+UPDATE pool_work SET worker = @worker::uuid, session = @session::uuid, taken_at = @taken_at::timestamptz
+WHERE task_id = (
+    SELECT w.task_id FROM pool_work w
+    WHERE w.pool = @pool AND w.worker IS NULL AND w.labels <@ @labels::jsonb
+        AND w.cpu_millis <= @cpu_millis::int AND w.memory_mib <= @memory_mib::int AND w.gpus <= @gpus::int
+        AND (w.gpu_type = '' OR w.gpu_type = @gpu_type::text)
+    ORDER BY w.priority DESC, w.queued_at, w.task_id
+    LIMIT 1 FOR UPDATE SKIP LOCKED
+)
+RETURNING *;
+
+-- name: HasPoolWork :one
+SELECT EXISTS (SELECT 1 FROM pool_work WHERE pool = @pool AND worker IS NULL);
+
+-- name: WithdrawPoolWork :many
+-- Deletes attempts that no worker has taken.
+DELETE FROM pool_work WHERE task_id = ANY (@task_ids::text[]) AND worker IS NULL RETURNING task_id;
+
+-- name: KnownPoolWork :many
+SELECT task_id FROM pool_work WHERE task_id = ANY (@task_ids::text[]);
+
+-- name: ListPoolTasks :many
+SELECT task_id FROM pool_work;
+
+-- name: WaitingPoolWork :many
+-- Returns waiting attempts in the order in which they are taken.
+SELECT task_id, pool, labels, cpu_millis, memory_mib, gpus, gpu_type, queued_at, reason FROM pool_work
+WHERE worker IS NULL ORDER BY pool, priority DESC, queued_at, task_id LIMIT @max_rows;
+
+-- name: SetPoolWorkReason :exec
+UPDATE pool_work SET reason = @reason WHERE task_id = @task_id AND worker IS NULL;
+
+-- name: LostPoolWork :many
+-- Returns the attempts of workers without a heartbeat.
+SELECT w.task_id, w.pool, k.id AS worker, k.name FROM pool_work w JOIN pool_workers k ON k.id = w.worker
+WHERE k.seen_at < now() - make_interval(secs => @lost_seconds::float8)
+ORDER BY w.task_id LIMIT @max_rows;
+
+-- name: DropAbandonedPoolWork :execrows
+-- Deletes waiting attempts that the engine no longer counts, such as those of deleted executions.
+DELETE FROM pool_work w WHERE w.worker IS NULL AND w.queued_at < @before::timestamptz
+    AND NOT EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = w.execution_id AND r.node_index = w.node_index AND r.attempt = w.attempt);
+
+-- name: PoolAttempts :many
+-- Returns the attempts of a pool with the names of their executions and nodes: running ones first.
+SELECT w.task_id, w.execution_id, w.node_index, w.attempt, w.worker, w.labels, w.cpu_millis, w.memory_mib, w.gpus, w.gpu_type, w.queued_at, w.taken_at, w.reason,
+    coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS node_name, count(*) OVER () AS total
+FROM pool_work w
+LEFT JOIN executions e ON e.id = w.execution_id
+LEFT JOIN nodes n ON n.execution_id = w.execution_id AND n.node_index = w.node_index
+WHERE w.pool = @pool
+ORDER BY w.worker IS NULL, w.taken_at, w.priority DESC, w.queued_at, w.task_id LIMIT @max_rows;

@@ -1,0 +1,164 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/compute/pool"
+	"github.com/flowforge/flowforge/web/contract"
+)
+
+// poolAPI serves the pools of workers outside the cluster, for administrators.
+type poolAPI struct {
+	Pools *pool.Service
+}
+
+type poolPath struct {
+	Pool string `path:"pool" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"the name of a pool"`
+}
+
+// CreatePoolInput is the request of create-pool.
+type CreatePoolInput struct{ Body contract.PoolInput }
+
+// DrainPoolInput is the request of drain-pool.
+type DrainPoolInput struct {
+	Pool string `path:"pool" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"the name of a pool"`
+	Body contract.PoolDrain
+}
+
+// DrainWorkerInput is the request of drain-pool-worker.
+type DrainWorkerInput struct {
+	Pool   string    `path:"pool" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"the name of a pool"`
+	Worker uuid.UUID `path:"worker_id" doc:"Worker ID"`
+	Body   contract.PoolDrain
+}
+
+// PoolTokenPath is the request of revoke-pool-token.
+type PoolTokenPath struct {
+	Pool  string `path:"pool" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"the name of a pool"`
+	Token string `path:"token_id" pattern:"^[a-z2-7]{12}$" patternDescription:"the ID of a token"`
+}
+
+func (h *poolAPI) mount(api *operations) {
+	operation(api, get("list-pools", "/pools", "List the pools of workers with their queues", "Pools"), h.list)
+	operation(api, huma.Operation{
+		OperationID: "create-pool", Method: http.MethodPost, Path: "/pools", Tags: []string{"Pools"}, Summary: "Create a pool", DefaultStatus: http.StatusCreated,
+	}, h.create)
+	operation(api, get("get-pool", "/pools/{pool}", "Get a pool with its workers and tokens", "Pools"), h.get)
+	operation(api, huma.Operation{
+		OperationID: "delete-pool", Method: http.MethodDelete, Path: "/pools/{pool}", Tags: []string{"Pools"}, Summary: "Delete a pool without tasks", DefaultStatus: http.StatusNoContent,
+	}, h.remove)
+	operation(api, huma.Operation{
+		OperationID: "drain-pool", Method: http.MethodPut, Path: "/pools/{pool}/drain", Tags: []string{"Pools"}, Summary: "Drain a pool, or end its drain",
+	}, h.drain)
+	operation(api, huma.Operation{
+		OperationID: "drain-pool-worker", Method: http.MethodPut, Path: "/pools/{pool}/workers/{worker_id}/drain", Tags: []string{"Pools"},
+		Summary: "Drain a worker, or end its drain", DefaultStatus: http.StatusNoContent,
+	}, h.drainWorker)
+	operation(api, huma.Operation{
+		OperationID: "create-pool-token", Method: http.MethodPost, Path: "/pools/{pool}/tokens", Tags: []string{"Pools"},
+		Summary: "Create a token with which workers join a pool", DefaultStatus: http.StatusCreated,
+	}, h.createToken)
+	operation(api, huma.Operation{
+		OperationID: "revoke-pool-token", Method: http.MethodDelete, Path: "/pools/{pool}/tokens/{token_id}", Tags: []string{"Pools"},
+		Summary: "Revoke a token of a pool", DefaultStatus: http.StatusNoContent,
+	}, h.revokeToken)
+}
+
+func (h *poolAPI) list(ctx context.Context, _ *struct{}) (*body[contract.PoolList], error) {
+	pools, err := h.Pools.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.PoolList{Pools: make([]contract.PoolBody, len(pools))}
+	for i, p := range pools {
+		out.Pools[i] = toPoolBody(p)
+	}
+	return reply(out), nil
+}
+
+func (h *poolAPI) create(ctx context.Context, in *CreatePoolInput) (*body[contract.PoolBody], error) {
+	p, err := h.Pools.Create(ctx, in.Body.Name, in.Body.Description)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toPoolBody(p)), nil
+}
+
+func (h *poolAPI) get(ctx context.Context, in *poolPath) (*body[contract.PoolDetail], error) {
+	p, err := h.Pools.Get(ctx, in.Pool)
+	if err != nil {
+		return nil, err
+	}
+	workers, err := h.Pools.Workers(ctx, in.Pool)
+	if err != nil {
+		return nil, err
+	}
+	attempts, _, err := h.Pools.Attempts(ctx, in.Pool)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := h.Pools.Tokens(ctx, in.Pool)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.PoolDetail{PoolBody: toPoolBody(p), WorkerList: []contract.PoolWorker{}, Tokens: []contract.PoolToken{}}
+	for _, k := range workers {
+		w := contract.PoolWorker{
+			ID: k.ID.String(), Name: k.Name, Labels: k.Labels, Capacity: contract.PoolAmount(k.Capacity), Version: k.Version, State: k.State(),
+			Tasks: []string{}, JoinedAt: k.JoinedAt, Heartbeat: k.SeenAt,
+		}
+		for _, a := range attempts {
+			if a.Worker == k.ID {
+				w.Tasks = append(w.Tasks, a.TaskID)
+			}
+		}
+		out.WorkerList = append(out.WorkerList, w)
+	}
+	for _, t := range tokens {
+		out.Tokens = append(out.Tokens, toPoolToken(t))
+	}
+	return reply(out), nil
+}
+
+func (h *poolAPI) remove(ctx context.Context, in *poolPath) (*struct{}, error) {
+	return nil, h.Pools.Delete(ctx, in.Pool)
+}
+
+func (h *poolAPI) drain(ctx context.Context, in *DrainPoolInput) (*body[contract.PoolBody], error) {
+	p, err := h.Pools.Drain(ctx, in.Pool, in.Body.Draining)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toPoolBody(p)), nil
+}
+
+func (h *poolAPI) drainWorker(ctx context.Context, in *DrainWorkerInput) (*struct{}, error) {
+	return nil, h.Pools.DrainWorker(ctx, in.Pool, in.Worker, in.Body.Draining)
+}
+
+func (h *poolAPI) createToken(ctx context.Context, in *poolPath) (*body[contract.NewPoolToken], error) {
+	t, secret, err := h.Pools.CreateToken(ctx, in.Pool)
+	if err != nil {
+		return nil, err
+	}
+	return reply(contract.NewPoolToken{PoolToken: toPoolToken(t), Token: secret}), nil
+}
+
+func (h *poolAPI) revokeToken(ctx context.Context, in *PoolTokenPath) (*struct{}, error) {
+	return nil, h.Pools.RevokeToken(ctx, in.Pool, in.Token)
+}
+
+func toPoolBody(p pool.Pool) contract.PoolBody {
+	return contract.PoolBody{
+		Name: p.Name, Description: p.Description, Draining: p.Draining, CreatedAt: p.CreatedAt, CreatedBy: p.CreatedBy, Workers: p.Workers, Connected: p.Connected,
+		Capacity: contract.PoolAmount(p.Capacity), Used: contract.PoolAmount(p.Used), Queued: p.Queued, Running: p.Running, WaitSeconds: p.Wait.Seconds(),
+	}
+}
+
+func toPoolToken(t pool.Token) contract.PoolToken {
+	return contract.PoolToken{ID: t.ID, CreatedAt: t.CreatedAt, CreatedBy: t.CreatedBy, LastUsedAt: t.LastUsedAt}
+}

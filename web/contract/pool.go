@@ -1,0 +1,80 @@
+package contract
+
+import "time"
+
+// PoolAmount is an amount of resources.
+type PoolAmount struct {
+	Slots     int    `json:"slots" doc:"Concurrent tasks"`
+	CPUMillis int    `json:"cpu_millis" doc:"CPU in millicores; of a capacity, 0 is no limit"`
+	MemoryMiB int    `json:"memory_mib" doc:"Memory in MiB; of a capacity, 0 is no limit"`
+	GPUs      int    `json:"gpus"`
+	GPUType   string `json:"gpu_type,omitempty"`
+}
+
+// PoolBody is a pool of workers with the state of its queue.
+type PoolBody struct {
+	Name        string     `json:"name"`
+	Description string     `json:"description"`
+	Draining    bool       `json:"draining" doc:"Whether the workers of the pool take no more tasks"`
+	CreatedAt   time.Time  `json:"created_at"`
+	CreatedBy   string     `json:"created_by"`
+	Workers     int        `json:"workers" doc:"Workers, including those without a heartbeat"`
+	Connected   int        `json:"connected" doc:"Workers with a recent heartbeat"`
+	Capacity    PoolAmount `json:"capacity" doc:"Total capacity of the connected workers"`
+	Used        PoolAmount `json:"used" doc:"Total requests of the running tasks"`
+	Queued      int        `json:"queued" doc:"Tasks that wait for a worker"`
+	Running     int        `json:"running" doc:"Tasks that workers have taken"`
+	WaitSeconds float64    `json:"wait_seconds" doc:"How long the first task in the queue has waited; 0: none waits"`
+}
+
+// PoolList are all pools by name.
+type PoolList struct {
+	Pools []PoolBody `json:"pools"`
+}
+
+// PoolWorker is a worker of a pool.
+type PoolWorker struct {
+	ID        string            `json:"id"`
+	Name      string            `json:"name" doc:"Name of the machine"`
+	Labels    map[string]string `json:"labels"`
+	Capacity  PoolAmount        `json:"capacity"`
+	Version   string            `json:"version" doc:"Version of the program"`
+	State     string            `json:"state" enum:"ready,draining,leaving,lost" doc:"draining: an administrator drains it; leaving: its process ends after its tasks; lost: it sends no heartbeat"`
+	Tasks     []string          `json:"tasks" doc:"IDs of its running tasks"`
+	JoinedAt  time.Time         `json:"joined_at"`
+	Heartbeat time.Time         `json:"heartbeat" doc:"Time of the last heartbeat"`
+}
+
+// PoolToken is a token with which workers join a pool, without its secret.
+type PoolToken struct {
+	ID         string     `json:"id"`
+	CreatedAt  time.Time  `json:"created_at"`
+	CreatedBy  string     `json:"created_by"`
+	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
+}
+
+// PoolDetail is a pool with its workers and tokens.
+type PoolDetail struct {
+	PoolBody
+
+	WorkerList []PoolWorker `json:"worker_list"`
+	Tokens     []PoolToken  `json:"tokens"`
+}
+
+// PoolInput is a new pool.
+type PoolInput struct {
+	Name        string `json:"name" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"up to 63 lower-case letters, digits and hyphens" maxLength:"63"`
+	Description string `json:"description,omitempty" maxLength:"300"`
+}
+
+// PoolDrain starts or ends a drain.
+type PoolDrain struct {
+	Draining bool `json:"draining" doc:"true: take no more tasks; false: take tasks again"`
+}
+
+// NewPoolToken is a new token with its secret, which is not stored.
+type NewPoolToken struct {
+	PoolToken
+
+	Token string `json:"token" doc:"The token for flowforge worker; returned only once"`
+}
