@@ -167,10 +167,10 @@ func whyWaiting(w db.WaitingPoolWorkRow, pools []Pool, workers []Worker) launche
 	if len(ready) == 0 {
 		return waiting(launcher.WaitPoolEmpty, "All connected workers of the pool %s are being drained.", w.Pool)
 	}
-	wanted := labelsOf(w.Labels)
-	labelled := slices.DeleteFunc(slices.Clone(ready), func(k Worker) bool { return !hasLabels(k.Labels, wanted) })
+	required := labelsOf(w.Labels)
+	labelled := slices.DeleteFunc(slices.Clone(ready), func(k Worker) bool { return !hasLabels(k.Labels, required) })
 	if len(labelled) == 0 {
-		return waiting(launcher.WaitPoolUnfit, "No connected worker of the pool %s has the %s.", w.Pool, labelText(wanted))
+		return waiting(launcher.WaitPoolUnfit, "No connected worker of the pool %s has the %s.", w.Pool, labelText(required))
 	}
 	if !slices.ContainsFunc(labelled, func(k Worker) bool { return k.Capacity.holds(w) }) {
 		return waiting(launcher.WaitPoolUnfit, "No connected worker of the pool %s is large enough: the task requests %s.", w.Pool, requestText(w))
@@ -182,8 +182,8 @@ func waiting(code, format string, args ...any) launcher.Waiting {
 	return launcher.Waiting{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-func hasLabels(have, wanted map[string]string) bool {
-	for key, value := range wanted {
+func hasLabels(have, required map[string]string) bool {
+	for key, value := range required {
 		if got, ok := have[key]; !ok || got != value {
 			return false
 		}

@@ -170,13 +170,14 @@ func (w *worker) join(ctx context.Context) error {
 	if err != nil {
 		return answer(err, "join the pool")
 	}
+	w.id = resp.Msg.WorkerId // a refused worker leaves the pool
 	if w.config.Pool != "" && resp.Msg.Pool != w.config.Pool {
 		return &refusedError{fmt.Sprintf("the token belongs to the pool %s, not to %s", resp.Msg.Pool, w.config.Pool)}
 	}
-	if err := os.WriteFile(path, []byte(resp.Msg.WorkerId+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(w.id+"\n"), 0o600); err != nil {
+		w.id = ""
 		return fmt.Errorf("store the ID of the worker: %w", err)
 	}
-	w.id = resp.Msg.WorkerId
 	if ms := resp.Msg.WaitMs; ms > 0 {
 		w.wait = time.Duration(ms) * time.Millisecond
 	}

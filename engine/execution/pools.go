@@ -16,8 +16,8 @@ func (s *LaunchService) missingPools(ctx context.Context, v workflow.Version) ([
 		if op.Pool == "" {
 			continue
 		}
-		exists, asked := known[op.Pool]
-		if !asked && s.config.PoolExists != nil {
+		exists, checked := known[op.Pool]
+		if !checked && s.config.PoolExists != nil {
 			var err error
 			if exists, err = s.config.PoolExists(ctx, op.Pool); err != nil {
 				return nil, err
