@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident compute/pool engine/retention engine/launchfile engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/backfill engine/notify engine/trigger engine/feed"
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident compute/pool engine/retention engine/launchfile engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/backfill engine/notify engine/inbox engine/trigger engine/feed/..."
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -65,6 +65,7 @@ func table() []rule {
 		{packages: "data/outgoing", may: "data/bucket"},
 		{packages: "data/message", may: "data/outgoing platform/units"},
 		{packages: "engine/notify", may: "apperr access/auth access/audit data/message db platform/units"},
+		{packages: "engine/inbox", may: "apperr access/auth access/audit data/message db engine/notify platform/units"},
 		{packages: "access/connection", may: "db apperr access/auth access/audit access/secret access/masking data/bucket data/message data/outgoing typeregistry"},
 		{packages: "compute/pool", may: "db apperr access/auth access/audit proto/... compute/launcher"},
 		{packages: "compute/worker", may: "compute/runner/... proto/..."},
@@ -94,19 +95,19 @@ func table() []rule {
 		{packages: "engine/comparison", may: "apperr access/auth data/artifact data/telemetry engine/execution/query engine/workflow engine/search engine/comparison/curve engine/comparison/sheet"},
 		{packages: "engine/sweep/space", may: "typeregistry"},
 		{packages: "engine/sweep", may: "typeregistry db apperr access/auth access/audit data/index data/telemetry engine/quota/fair engine/execution engine/execution/query engine/workflow engine/sweep/space engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna"},
-		{packages: "engine/feed", may: "db apperr access/auth platform/units"},
-		{packages: "engine/trigger", may: "typeregistry db apperr access/auth access/audit engine/expression engine/execution engine/execution/query engine/feed engine/workflow"},
+		{packages: "engine/feed/...", may: "db apperr access/auth access/audit platform/units"},
+		{packages: "engine/trigger", may: "typeregistry db apperr access/auth access/audit access/connection data/bucket data/outgoing platform/units engine/expression engine/execution engine/execution/query engine/feed engine/workflow"},
 		{packages: "engine/backfill", may: "typeregistry db apperr access/auth access/audit engine/execution engine/execution/query engine/workflow engine/schedule"},
 		{packages: "engine/schedule", may: "typeregistry db apperr access/auth access/audit engine/expression engine/execution engine/execution/query engine/workflow engine/schedule/cron"},
 		{packages: "engine/lineage", may: "apperr db access/auth data/catalogue engine/dag engine/workflow engine/lineage/graph typeregistry"},
 		// 5
 		{packages: "views/...", may: "static typeregistry platform/units", not: "net/http database/sql"},
 		{packages: "web", may: "access/auth apperr views/... static platform/units"},
-		{packages: "web/contract", may: "apperr engine/execution/query engine/quota/fair"}, // what answers contain
+		{packages: "web/contract", may: "apperr engine/execution/query engine/feed engine/quota/fair"}, // what answers contain
 		// 6
 		{packages: shared, may: site + shared},
 		{packages: "handlers/catalogue handlers/executions handlers/home", may: site + shared + " handlers/artifacts handlers/executions handlers/metaflowruns docs sdk"}, // rows of lists; the documents and the wheel that pages show
-		{packages: "handlers/account handlers/admin handlers/artifacts handlers/backfills handlers/compare handlers/datasets handlers/failures handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
+		{packages: "handlers/account handlers/admin handlers/artifacts handlers/backfills handlers/compare handlers/datasets handlers/events handlers/failures handlers/inbox handlers/launch handlers/lineage handlers/metaflowruns handlers/notifications handlers/quotas handlers/registry handlers/schedules handlers/sweeps handlers/triggers", may: site + shared},
 		{packages: "handlers/reports", may: site + shared + " handlers/artifacts handlers/executions handlers/sweeps"}, // blocks show what these areas show
 		{packages: "handlers/api", may: site + shared + " web/contract"}, // pages have models of their own
 		{packages: "handlers/hooks handlers/metaflow handlers/scheduler handlers/tasks", may: site + shared + " platform/unixrpc"},
@@ -294,5 +295,19 @@ func TestImportsBite(t *testing.T) {
 	}
 	if got := unmatched([]string{"apperr"}); !slices.Contains(got, "db") || slices.Contains(got, "apperr") {
 		t.Errorf("rows without a package: %q", got)
+	}
+}
+
+// TestReleaseHasNoBroker: tests start a NATS server in their process; the program contains its client alone.
+func TestReleaseHasNoBroker(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "./cmd/flowforge").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		if matches(path, "github.com/nats-io/nats-server/...") {
+			t.Errorf("the program contains %s", path)
+		}
 	}
 }

@@ -21,6 +21,8 @@ import (
 	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/compute/launcher/kube"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/feed/jetstream"
+	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/platform/election"
 	"github.com/flowforge/flowforge/web"
 )
@@ -43,10 +45,12 @@ type Config struct {
 	LocalImages      string
 	LogRetentionDays int // age at which log lines and metrics are dropped
 
-	Artifacts     Artifacts // where artifacts are kept
-	OptionHosts   []string  // of endpoints with the options of inputs
-	Metaflow      Metaflow  // what may be a datastore of Metaflow
-	Retention     Retention // what is removed and when
+	Artifacts     Artifacts        // where artifacts are kept
+	OptionHosts   []string         // of endpoints with the options of inputs
+	Metaflow      Metaflow         // what may be a datastore of Metaflow
+	Retention     Retention        // what is removed and when
+	Events        jetstream.Config // the broker that receives events; App fills in what it needs of the server
+	Mail          inbox.Mail       // the mail server for notifications of persons
 	Observability Observability
 	TLS           TLS
 
@@ -119,7 +123,8 @@ func (c Config) check() error { return errors.Join(c.Problems()...) }
 func (c Config) Problems() []error {
 	problems := c.addressProblems()
 	problems = append(problems, c.roleProblems()...)
-	problems = append(problems, c.checkSignIn(), c.Artifacts.check(), c.Metaflow.check(), c.Retention.check(), c.Observability.check())
+	problems = append(problems, c.checkSignIn(), c.Artifacts.check(), c.Metaflow.check(), c.Retention.check(), c.Observability.check(), checkMail(c.Mail))
+	problems = append(problems, c.Events.Problems()...)
 	if c.DataDir == "" {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_DATA_DIR is empty"))
 	}

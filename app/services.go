@@ -36,6 +36,9 @@ import (
 	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
+	"github.com/flowforge/flowforge/engine/feed/jetstream"
+	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -83,8 +86,11 @@ type parts struct {
 	schedules     *schedule.Service
 	backfills     *backfill.Service
 	notifications *notify.Service
+	inbox         *inbox.Service
 	triggers      *trigger.Service
 	feed          *feed.Service
+	consumers     *consumer.Service // of the feed
+	sink          *jetstream.Sink   // nil: events are not sent to a broker
 	quotas        *quota.Service
 	resident      *resident.Service // nil: there are no warm pods
 	pools         *pool.Service
@@ -307,7 +313,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
 		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
-		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Backfills: p.backfills, Notifications: p.notifications, Triggers: p.triggers, Feed: p.feed, Views: view.NewService(p.pool, p.index, time.Now), Reports: report.NewService(p.pool, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
+		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Backfills: p.backfills, Notifications: p.notifications, Inbox: p.inbox, Triggers: p.triggers, Feed: p.feed, Consumers: p.consumers, Views: view.NewService(p.pool, p.index, time.Now), Reports: report.NewService(p.pool, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
 		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, Pools: p.pools, WarmPython: p.warmPython,
 	}
 }

@@ -4,15 +4,28 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
+	"github.com/flowforge/flowforge/engine/feed/jetstream"
 	"github.com/flowforge/flowforge/engine/trigger"
 )
 
 // openTriggers creates the services of triggers and of the feed of events. The job that reports the end of
 // an execution and the endpoint of webhooks call triggers; the leader copies events to the feed, from which
-// triggers receive them.
+// triggers and consumers receive them, and sends them to a broker.
 func (a *App) openTriggers(p *parts) {
 	p.triggers = trigger.New(trigger.Config{
-		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
+		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Connections: p.connections, Dialer: a.dialer(), Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
 	})
-	p.feed = feed.New(feed.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Copied: p.triggers.Wake, Logger: a.cfg.Log, Now: time.Now})
+	p.feed = feed.New(feed.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Copied: p.wakeReaders, Logger: a.cfg.Log, Now: time.Now})
+	p.consumers = consumer.New(consumer.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Now: time.Now})
+	if c := a.cfg.Events; c.URL != "" {
+		c.Consumers, c.Logger = p.consumers, a.cfg.Log
+		p.sink = jetstream.New(c)
+	}
+}
+
+// wakeReaders makes those read the feed that this process runs.
+func (p *parts) wakeReaders() {
+	p.triggers.Wake()
+	p.inbox.Wake()
 }

@@ -19,7 +19,7 @@ UPDATE executions SET
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
     AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
-RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at
+RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose
 `
 
 // Acquires an execution that has no live owner. The epoch fences the former owner, and the
@@ -84,6 +84,7 @@ func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds f
 		&i.Ttl,
 		&i.Labels,
 		&i.ScheduledAt,
+		&i.Purpose,
 	)
 	return i, err
 }
@@ -171,11 +172,12 @@ WHERE e.project_id = $1
         OR e.workflow_id = ANY ($6::uuid[])
         OR e.id = ANY ($7::uuid[])
         OR (e.id >= $8::uuid AND e.id <= $9::uuid))
-    AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR (e.running > 0 AND EXISTS (
+    AND ($10::text = '' OR e.purpose = $10::text)
+    AND (NOT $11::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $12::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
-    AND ($12::uuid IS NULL OR e.id >= $12)
-    AND ($13::uuid IS NULL OR e.id < $13)
+    AND ($13::uuid IS NULL OR e.id >= $13)
+    AND ($14::uuid IS NULL OR e.id < $14)
 `
 
 type CountExecutionsParams struct {
@@ -188,6 +190,7 @@ type CountExecutionsParams struct {
 	ShortIds       []uuid.UUID
 	IDLeast        uuid.UUID
 	IDMost         uuid.UUID
+	Purpose        string
 	Waiting        bool
 	Asking         bool
 	Least          *uuid.UUID
@@ -205,6 +208,7 @@ func (q *Queries) CountExecutions(ctx context.Context, arg CountExecutionsParams
 		arg.ShortIds,
 		arg.IDLeast,
 		arg.IDMost,
+		arg.Purpose,
 		arg.Waiting,
 		arg.Asking,
 		arg.Least,
@@ -216,7 +220,7 @@ func (q *Queries) CountExecutions(ctx context.Context, arg CountExecutionsParams
 }
 
 const countLive = `-- name: CountLive :one
-SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = $1
+SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = $1 AND purpose = 'WORK'
 `
 
 func (q *Queries) CountLive(ctx context.Context, projectID uuid.UUID) (int32, error) {
@@ -540,7 +544,7 @@ func (q *Queries) FlushStarted(ctx context.Context, iD uuid.UUID, indexes []int3
 }
 
 const getExecution = `-- name: GetExecution :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at FROM executions WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose FROM executions WHERE id = $1
 `
 
 func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, error) {
@@ -598,17 +602,30 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 		&i.Ttl,
 		&i.Labels,
 		&i.ScheduledAt,
+		&i.Purpose,
 	)
 	return i, err
+}
+
+const hasOptionRuns = `-- name: HasOptionRuns :one
+SELECT EXISTS (SELECT 1 FROM executions WHERE project_id = $1 AND purpose = 'OPTIONS')
+`
+
+// Reports whether a project has executions that list options.
+func (q *Queries) HasOptionRuns(ctx context.Context, projectID uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, hasOptionRuns, projectID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const insertExecution = `-- name: InsertExecution :exec
 INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
     priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-    traceparent, drive_requested_at, scheduled_at)
+    traceparent, drive_requested_at, scheduled_at, purpose)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
     $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-    $19, now(), $20)
+    $19, now(), $20, $21)
 `
 
 type InsertExecutionParams struct {
@@ -632,6 +649,7 @@ type InsertExecutionParams struct {
 	Levels          int32
 	Traceparent     string
 	ScheduledAt     *time.Time
+	Purpose         string
 }
 
 func (q *Queries) InsertExecution(ctx context.Context, arg InsertExecutionParams) error {
@@ -656,6 +674,7 @@ func (q *Queries) InsertExecution(ctx context.Context, arg InsertExecutionParams
 		arg.Levels,
 		arg.Traceparent,
 		arg.ScheduledAt,
+		arg.Purpose,
 	)
 	return err
 }
@@ -719,19 +738,20 @@ func (q *Queries) ListEvents(ctx context.Context, executionID uuid.UUID, after i
 }
 
 const listExecutions = `-- name: ListExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
     AND (cardinality($4::text[]) = 0 OR e.status = ANY ($4::text[]))
     AND (cardinality($5::uuid[]) = 0 OR e.submitted_by = ANY ($5::uuid[]))
-    AND (NOT $6::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $7::bool OR (e.running > 0 AND EXISTS (
+    AND ($6::text = '' OR e.purpose = $6::text)
+    AND (NOT $7::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $8::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
-    AND ($8::uuid IS NULL OR e.id >= $8)
-    AND ($9::uuid IS NULL OR e.id < $9)
+    AND ($9::uuid IS NULL OR e.id >= $9)
+    AND ($10::uuid IS NULL OR e.id < $10)
 ORDER BY e.id DESC
-LIMIT $11 OFFSET $10
+LIMIT $12 OFFSET $11
 `
 
 type ListExecutionsParams struct {
@@ -740,6 +760,7 @@ type ListExecutionsParams struct {
 	WorkflowID *uuid.UUID
 	Statuses   []string
 	Submitters []uuid.UUID
+	Purpose    string
 	Waiting    bool
 	Asking     bool
 	Least      *uuid.UUID
@@ -755,6 +776,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 		arg.WorkflowID,
 		arg.Statuses,
 		arg.Submitters,
+		arg.Purpose,
 		arg.Waiting,
 		arg.Asking,
 		arg.Least,
@@ -821,6 +843,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 			&i.Ttl,
 			&i.Labels,
 			&i.ScheduledAt,
+			&i.Purpose,
 		); err != nil {
 			return nil, err
 		}
@@ -839,51 +862,55 @@ WITH found AS (
     AND ($6::uuid IS NULL OR e.workflow_id = $6)
     AND (cardinality($7::text[]) = 0 OR e.status = ANY ($7::text[]))
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
-    AND (NOT $9::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $10::bool OR (e.running > 0 AND EXISTS (
+    AND ($9::text = '' OR e.purpose = $9::text)
+    AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $11::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
-    AND ($11::uuid IS NULL OR e.id >= $11)
-    AND ($12::uuid IS NULL OR e.id < $12)
-    ORDER BY e.id DESC LIMIT $13)
+    AND ($12::uuid IS NULL OR e.id >= $12)
+    AND ($13::uuid IS NULL OR e.id < $13)
+    ORDER BY e.id DESC LIMIT $14)
 UNION
-SELECT l.id FROM unnest($14::uuid[]) AS w(id) CROSS JOIN LATERAL
+SELECT l.id FROM unnest($15::uuid[]) AS w(id) CROSS JOIN LATERAL
 (SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.workflow_id = w.id
     AND ($5::uuid IS NULL OR e.id < $5)
     AND ($6::uuid IS NULL OR e.workflow_id = $6)
     AND (cardinality($7::text[]) = 0 OR e.status = ANY ($7::text[]))
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
-    AND (NOT $9::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $10::bool OR (e.running > 0 AND EXISTS (
+    AND ($9::text = '' OR e.purpose = $9::text)
+    AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $11::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
-    AND ($11::uuid IS NULL OR e.id >= $11)
-    AND ($12::uuid IS NULL OR e.id < $12)
-    ORDER BY e.id DESC LIMIT $13) AS l
+    AND ($12::uuid IS NULL OR e.id >= $12)
+    AND ($13::uuid IS NULL OR e.id < $13)
+    ORDER BY e.id DESC LIMIT $14) AS l
 UNION
-(SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.id = ANY ($15::uuid[])
+(SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.id = ANY ($16::uuid[])
     AND ($5::uuid IS NULL OR e.id < $5)
     AND ($6::uuid IS NULL OR e.workflow_id = $6)
     AND (cardinality($7::text[]) = 0 OR e.status = ANY ($7::text[]))
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
-    AND (NOT $9::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $10::bool OR (e.running > 0 AND EXISTS (
+    AND ($9::text = '' OR e.purpose = $9::text)
+    AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $11::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
-    AND ($11::uuid IS NULL OR e.id >= $11)
-    AND ($12::uuid IS NULL OR e.id < $12)
-    ORDER BY e.id DESC LIMIT $13)
+    AND ($12::uuid IS NULL OR e.id >= $12)
+    AND ($13::uuid IS NULL OR e.id < $13)
+    ORDER BY e.id DESC LIMIT $14)
 UNION
-(SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.id >= $16::uuid AND e.id <= $17::uuid
+(SELECT e.id FROM executions e WHERE e.project_id = $3 AND e.id >= $17::uuid AND e.id <= $18::uuid
     AND ($5::uuid IS NULL OR e.id < $5)
     AND ($6::uuid IS NULL OR e.workflow_id = $6)
     AND (cardinality($7::text[]) = 0 OR e.status = ANY ($7::text[]))
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
-    AND (NOT $9::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $10::bool OR (e.running > 0 AND EXISTS (
+    AND ($9::text = '' OR e.purpose = $9::text)
+    AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $11::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
-    AND ($11::uuid IS NULL OR e.id >= $11)
-    AND ($12::uuid IS NULL OR e.id < $12)
-    ORDER BY e.id DESC LIMIT $13)
+    AND ($12::uuid IS NULL OR e.id >= $12)
+    AND ($13::uuid IS NULL OR e.id < $13)
+    ORDER BY e.id DESC LIMIT $14)
 )
-SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels, r.scheduled_at FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
+SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels, r.scheduled_at, r.purpose FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
 ORDER BY r.id DESC
 `
 
@@ -896,6 +923,7 @@ type ListExecutionsWithTextParams struct {
 	WorkflowID     *uuid.UUID
 	Statuses       []string
 	Submitters     []uuid.UUID
+	Purpose        string
 	Waiting        bool
 	Asking         bool
 	Least          *uuid.UUID
@@ -919,6 +947,7 @@ func (q *Queries) ListExecutionsWithText(ctx context.Context, arg ListExecutions
 		arg.WorkflowID,
 		arg.Statuses,
 		arg.Submitters,
+		arg.Purpose,
 		arg.Waiting,
 		arg.Asking,
 		arg.Least,
@@ -988,6 +1017,7 @@ func (q *Queries) ListExecutionsWithText(ctx context.Context, arg ListExecutions
 			&i.Ttl,
 			&i.Labels,
 			&i.ScheduledAt,
+			&i.Purpose,
 		); err != nil {
 			return nil, err
 		}
@@ -1173,7 +1203,7 @@ SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.prio
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
 FROM unnest($1::uuid[]) AS w(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
     ORDER BY e.workflow_id, e.id DESC LIMIT $3
 ) r
 ORDER BY r.workflow_id, r.id DESC
@@ -1258,8 +1288,9 @@ func (q *Queries) RecentExecutions(ctx context.Context, workflowIds []uuid.UUID,
 
 const recentInputs = `-- name: RecentInputs :many
 WITH mine AS (
-    SELECT id, name, status, version, inputs, created_at FROM executions
-    WHERE workflow_id = $2 AND project_id = $3 AND submitted_by = $4
+    SELECT id, name, status, version, inputs, created_at FROM executions e
+    WHERE workflow_id = $2 AND project_id = $3 AND submitted_by = $4 AND purpose = 'WORK'
+        AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
     ORDER BY id DESC LIMIT $5
 ), distinct_inputs AS (
     SELECT DISTINCT ON (inputs) id, name, status, version, inputs, created_at FROM mine ORDER BY inputs, id DESC
@@ -1285,7 +1316,7 @@ type RecentInputsRow struct {
 }
 
 // Returns the newest execution for each of a user's inputs of a workflow, newest first. It reads
-// the last scanned executions.
+// the last scanned executions. The user did not enter the inputs of the runs of a sweep.
 func (q *Queries) RecentInputs(ctx context.Context, arg RecentInputsParams) ([]RecentInputsRow, error) {
 	rows, err := q.db.Query(ctx, recentInputs,
 		arg.RowLimit,

@@ -12,6 +12,38 @@ import (
 	"github.com/google/uuid"
 )
 
+const feedHasNews = `-- name: FeedHasNews :one
+SELECT feed_has_news()::boolean AS news
+`
+
+// Reports whether there are events that the feed does not contain.
+func (q *Queries) FeedHasNews(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, feedHasNews)
+	var news bool
+	err := row.Scan(&news)
+	return news, err
+}
+
+const feedPeriod = `-- name: FeedPeriod :one
+SELECT coalesce((SELECT f.position FROM event_feed f WHERE f.recorded_at < $1::timestamptz ORDER BY f.recorded_at DESC, f.position DESC LIMIT 1), s.removed)::bigint AS after,
+    CASE WHEN $2::timestamptz IS NULL THEN s.position
+        ELSE coalesce((SELECT f.position FROM event_feed f WHERE f.recorded_at < $2::timestamptz ORDER BY f.recorded_at DESC, f.position DESC LIMIT 1), s.removed) END::bigint AS until
+FROM event_feed_state s
+`
+
+type FeedPeriodRow struct {
+	After int64
+	Until int64
+}
+
+// Returns the last position before a time and the last one up to another. NULL is no limit.
+func (q *Queries) FeedPeriod(ctx context.Context, since *time.Time, until *time.Time) (FeedPeriodRow, error) {
+	row := q.db.QueryRow(ctx, feedPeriod, since, until)
+	var i FeedPeriodRow
+	err := row.Scan(&i.After, &i.Until)
+	return i, err
+}
+
 const feedState = `-- name: FeedState :one
 SELECT position, removed FROM event_feed_state
 `
@@ -127,6 +159,75 @@ func (q *Queries) ReadFeed(ctx context.Context, arg ReadFeedParams) ([]EventFeed
 	return items, nil
 }
 
+const readFeedBack = `-- name: ReadFeedBack :many
+SELECT position, id, topic, type, at, recorded_at, tenant_id, project_id, execution_id, subject, data FROM event_feed
+WHERE position > $1 AND position <= $2
+    AND ((topic <> 'audit' AND project_id = ANY ($3::uuid[])) OR (topic = 'audit' AND project_id = ANY ($4::uuid[]))
+        OR (project_id IS NULL AND ($5::boolean OR tenant_id = ANY ($6::uuid[]))))
+    AND (cardinality($7::text[]) = 0 OR topic = ANY ($7::text[]))
+    AND (cardinality($8::text[]) = 0 OR type LIKE ANY ($8::text[]))
+    AND ($9::uuid IS NULL OR execution_id = $9::uuid)
+ORDER BY position DESC
+LIMIT $10
+`
+
+type ReadFeedBackParams struct {
+	After       int64
+	Until       int64
+	Projects    []uuid.UUID
+	Audited     []uuid.UUID
+	Everything  bool
+	Tenants     []uuid.UUID
+	Topics      []string
+	Types       []string
+	ExecutionID *uuid.UUID
+	RowLimit    int32
+}
+
+// Returns events from the newest to the oldest. The parameters are those of ReadFeed.
+func (q *Queries) ReadFeedBack(ctx context.Context, arg ReadFeedBackParams) ([]EventFeed, error) {
+	rows, err := q.db.Query(ctx, readFeedBack,
+		arg.After,
+		arg.Until,
+		arg.Projects,
+		arg.Audited,
+		arg.Everything,
+		arg.Tenants,
+		arg.Topics,
+		arg.Types,
+		arg.ExecutionID,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EventFeed
+	for rows.Next() {
+		var i EventFeed
+		if err := rows.Scan(
+			&i.Position,
+			&i.ID,
+			&i.Topic,
+			&i.Type,
+			&i.At,
+			&i.RecordedAt,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.ExecutionID,
+			&i.Subject,
+			&i.Data,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const relayEvents = `-- name: RelayEvents :one
 SELECT relay_events($1::timestamptz)::bigint AS copied
 `
@@ -157,7 +258,7 @@ func (q *Queries) TriggerFeed(ctx context.Context) (TriggerFeedRow, error) {
 }
 
 const triggersOfEvents = `-- name: TriggersOfEvents :many
-SELECT t.id, t.tenant_id, t.project_id, t.name, t.kind, t.sources, t.states, t.signature, t.secret, t.filter, t.workflow_id, t.workflow_name, t.version, t.inputs, t.priority, t.enabled, t.enabled_at, t.owner_id, t.owner_name, t.created_at, t.updated_at, t.stages, e.position, e.id, e.topic, e.type, e.at, e.recorded_at, e.tenant_id, e.project_id, e.execution_id, e.subject, e.data
+SELECT t.id, t.tenant_id, t.project_id, t.name, t.kind, t.sources, t.states, t.signature, t.secret, t.filter, t.workflow_id, t.workflow_name, t.version, t.inputs, t.priority, t.enabled, t.enabled_at, t.owner_id, t.owner_name, t.created_at, t.updated_at, t.stages, t.settings, t.paused, e.position, e.id, e.topic, e.type, e.at, e.recorded_at, e.tenant_id, e.project_id, e.execution_id, e.subject, e.data
 FROM event_feed e JOIN triggers t ON t.project_id = e.project_id
 WHERE e.position > $1 AND e.position <= $2 AND t.enabled AND e.at >= t.enabled_at AND e.topic <> 'audit'
     AND CASE t.kind
@@ -166,6 +267,12 @@ WHERE e.position > $1 AND e.position <= $2 AND t.enabled AND e.at >= t.enabled_a
         WHEN 'model' THEN CASE WHEN cardinality(t.stages) = 0 THEN e.type = 'model.registered'
             ELSE e.type = 'model.stage_changed' AND e.data ->> 'stage' = ANY (t.stages) END
         WHEN 'event' THEN EXISTS (SELECT 1 FROM unnest(t.sources) p WHERE e.type LIKE replace(replace(p, '_', '\_'), '*', '%'))
+        WHEN 'all' THEN EXISTS (SELECT 1 FROM jsonb_array_elements(t.settings -> 'all') c WHERE CASE c ->> 'kind'
+            WHEN 'artifact' THEN e.type = 'artifact.created'
+            WHEN 'dataset' THEN e.type = 'dataset.registered'
+            WHEN 'model' THEN e.type IN ('model.registered', 'model.stage_changed')
+            WHEN 'event' THEN EXISTS (SELECT 1 FROM jsonb_array_elements_text(c -> 'sources') p WHERE e.type LIKE replace(replace(p, '_', '\_'), '*', '%'))
+            ELSE false END)
         ELSE false END
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.execution_id)
 ORDER BY e.position, t.id
@@ -210,6 +317,8 @@ func (q *Queries) TriggersOfEvents(ctx context.Context, after int64, until int64
 			&i.Trigger.CreatedAt,
 			&i.Trigger.UpdatedAt,
 			&i.Trigger.Stages,
+			&i.Trigger.Settings,
+			&i.Trigger.Paused,
 			&i.EventFeed.Position,
 			&i.EventFeed.ID,
 			&i.EventFeed.Topic,

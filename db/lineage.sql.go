@@ -391,6 +391,31 @@ func (q *Queries) LineageNodes(ctx context.Context, executionIds []uuid.UUID, in
 	return items, nil
 }
 
+const newestModels = `-- name: NewestModels :many
+SELECT id FROM catalogue_entries WHERE project_id = $1 AND kind = 'Model' ORDER BY id DESC LIMIT $2
+`
+
+// Returns the newest versions of models.
+func (q *Queries) NewestModels(ctx context.Context, projectID uuid.UUID, rowLimit int32) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, newestModels, projectID, rowLimit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const nodesWithArtifact = `-- name: NodesWithArtifact :many
 SELECT n.execution_id, n.node_index, s.artifact::text AS artifact
 FROM (SELECT unnest($1::uuid[]) AS execution_id, unnest($2::text[]) AS artifact, unnest($3::int[]) AS size) s

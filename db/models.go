@@ -327,6 +327,47 @@ type Event struct {
 	Tx          *uint64
 }
 
+type EventConsumer struct {
+	ID             uuid.UUID
+	TenantID       *uuid.UUID
+	ProjectID      *uuid.UUID
+	Name           string
+	Sink           bool
+	Topics         []string
+	Types          []string
+	MaxTries       int32
+	Position       int64
+	Missed         int64
+	Acknowledged   int64
+	ReadAt         *time.Time
+	AcknowledgedAt *time.Time
+	Problem        string
+	ProblemAt      *time.Time
+	CreatedBy      string
+	CreatedAt      time.Time
+}
+
+type EventDelivery struct {
+	ConsumerID  uuid.UUID
+	Position    int64
+	ID          string
+	Topic       string
+	Type        string
+	At          time.Time
+	RecordedAt  time.Time
+	TenantID    *uuid.UUID
+	ProjectID   *uuid.UUID
+	ExecutionID *uuid.UUID
+	Subject     string
+	Data        json.RawMessage
+	Lease       *uuid.UUID
+	DueAt       time.Time
+	Tries       int32
+	Error       string
+	FailedAt    *time.Time
+	DeadAt      *time.Time
+}
+
 type EventFeed struct {
 	Position    int64
 	ID          string
@@ -416,6 +457,7 @@ type Execution struct {
 	Ttl               json.RawMessage
 	Labels            json.RawMessage
 	ScheduledAt       *time.Time
+	Purpose           string
 }
 
 type ExecutionChange struct {
@@ -491,6 +533,46 @@ type GroupRole struct {
 	Role      string
 	CreatedAt time.Time
 	CreatedBy *uuid.UUID
+}
+
+type InboxFeed struct {
+	One      bool
+	Position int64
+}
+
+type InboxItem struct {
+	ID           uuid.UUID
+	UserID       uuid.UUID
+	TenantID     uuid.UUID
+	ProjectID    uuid.UUID
+	Event        string
+	Occurrence   string
+	Subject      string
+	ExecutionID  *uuid.UUID
+	Node         string
+	Message      json.RawMessage
+	At           time.Time
+	CreatedAt    time.Time
+	Shown        bool
+	ReadAt       *time.Time
+	Resolution   string
+	MailState    string
+	MailDueAt    *time.Time
+	MailAttempts int32
+	MailError    string
+}
+
+type InboxSetting struct {
+	UserID    uuid.UUID
+	Modes     json.RawMessage
+	Address   string
+	Digest    string
+	DigestAt  string
+	QuietFrom string
+	QuietTo   string
+	Timezone  string
+	Muted     []string
+	UpdatedAt time.Time
 }
 
 type InputSweep struct {
@@ -1383,6 +1465,8 @@ type Trigger struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Stages       []string
+	Settings     json.RawMessage
+	Paused       string
 }
 
 type TriggerDelivery struct {
@@ -1403,6 +1487,64 @@ type TriggerDelivery struct {
 type TriggerFeed struct {
 	One      bool
 	Position int64
+}
+
+type TriggerJoin struct {
+	ID        uuid.UUID
+	TriggerID uuid.UUID
+	Key       string
+	State     string
+	OpenedAt  time.Time
+	ExpiresAt time.Time
+	ClosedAt  *time.Time
+}
+
+type TriggerJoinEvent struct {
+	TriggerID uuid.UUID
+	Condition string
+	Key       string
+	JoinID    uuid.UUID
+	Subject   string
+	Payload   json.RawMessage
+	SourceID  *uuid.UUID
+	Depth     int32
+	At        time.Time
+	Expired   bool
+}
+
+type TriggerObject struct {
+	TriggerID uuid.UUID
+	Key       string
+	Etag      string
+}
+
+type TriggerPending struct {
+	ID        uuid.UUID
+	TriggerID uuid.UUID
+	Key       string
+	Subject   string
+	Payload   json.RawMessage
+	SourceID  *uuid.UUID
+	Depth     int32
+	Failures  int32
+	Error     string
+	DueAt     time.Time
+	CreatedAt time.Time
+}
+
+type TriggerPoll struct {
+	TriggerID   uuid.UUID
+	Epoch       uuid.UUID
+	Baseline    bool
+	Cursor      json.RawMessage
+	Sequence    int64
+	Turn        int64
+	LeasedUntil *time.Time
+	DueAt       time.Time
+	PolledAt    *time.Time
+	Status      string
+	Failures    int32
+	Error       string
 }
 
 type TypeRenderer struct {

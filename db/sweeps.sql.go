@@ -113,7 +113,7 @@ type CountSweepRunsRow struct {
 	Waiting  int64
 }
 
-// Waiting are the launched runs of which nothing has been admitted yet.
+// Waiting are the launched runs that WaitingSweepRuns returns.
 func (q *Queries) CountSweepRuns(ctx context.Context, ids []uuid.UUID) ([]CountSweepRunsRow, error) {
 	rows, err := q.db.Query(ctx, countSweepRuns, ids)
 	if err != nil {
@@ -824,4 +824,31 @@ WHERE r.sweep_id = $1 AND r.number = n.number AND NOT r.settled AND r.execution_
 func (q *Queries) UpdateSweepRuns(ctx context.Context, sweepID uuid.UUID, runs json.RawMessage) error {
 	_, err := q.db.Exec(ctx, updateSweepRuns, sweepID, runs)
 	return err
+}
+
+const waitingSweepRuns = `-- name: WaitingSweepRuns :many
+SELECT r.number FROM input_sweep_runs r
+JOIN executions e ON e.id = r.execution_id
+WHERE r.sweep_id = $1 AND r.state = 'RUNNING' AND e.running = 0 AND e.queued = 0 AND (e.ready > 0 OR e.status = 'PENDING')
+`
+
+// The launched runs of a sweep of which nothing has been admitted yet, or that wait with all that remains.
+func (q *Queries) WaitingSweepRuns(ctx context.Context, sweepID uuid.UUID) ([]int32, error) {
+	rows, err := q.db.Query(ctx, waitingSweepRuns, sweepID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int32
+	for rows.Next() {
+		var number int32
+		if err := rows.Scan(&number); err != nil {
+			return nil, err
+		}
+		items = append(items, number)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

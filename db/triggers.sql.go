@@ -58,7 +58,7 @@ func (q *Queries) DeliveryOfKey(ctx context.Context, triggerID uuid.UUID, key st
 }
 
 const findTrigger = `-- name: FindTrigger :one
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE project_id = $1 AND lower(name) = lower($2)
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages, settings, paused FROM triggers WHERE project_id = $1 AND lower(name) = lower($2)
 `
 
 func (q *Queries) FindTrigger(ctx context.Context, projectID uuid.UUID, name string) (Trigger, error) {
@@ -87,6 +87,8 @@ func (q *Queries) FindTrigger(ctx context.Context, projectID uuid.UUID, name str
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Stages,
+		&i.Settings,
+		&i.Paused,
 	)
 	return i, err
 }
@@ -116,7 +118,7 @@ func (q *Queries) GetDelivery(ctx context.Context, triggerID uuid.UUID, iD uuid.
 }
 
 const getTrigger = `-- name: GetTrigger :one
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE id = $1
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages, settings, paused FROM triggers WHERE id = $1
 `
 
 func (q *Queries) GetTrigger(ctx context.Context, id uuid.UUID) (Trigger, error) {
@@ -145,6 +147,8 @@ func (q *Queries) GetTrigger(ctx context.Context, id uuid.UUID) (Trigger, error)
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Stages,
+		&i.Settings,
+		&i.Paused,
 	)
 	return i, err
 }
@@ -193,8 +197,8 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 }
 
 const insertTrigger = `-- name: InsertTrigger :exec
-INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages, settings, paused)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
 `
 
 type InsertTriggerParams struct {
@@ -220,6 +224,8 @@ type InsertTriggerParams struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 	Stages       []string
+	Settings     json.RawMessage
+	Paused       string
 }
 
 func (q *Queries) InsertTrigger(ctx context.Context, arg InsertTriggerParams) error {
@@ -246,6 +252,8 @@ func (q *Queries) InsertTrigger(ctx context.Context, arg InsertTriggerParams) er
 		arg.CreatedAt,
 		arg.UpdatedAt,
 		arg.Stages,
+		arg.Settings,
+		arg.Paused,
 	)
 	return err
 }
@@ -377,7 +385,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, triggerID uuid.UUID, befor
 }
 
 const listTriggers = `-- name: ListTriggers :many
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages, settings, paused FROM triggers WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
 `
 
 func (q *Queries) ListTriggers(ctx context.Context, projectID uuid.UUID, rowLimit int32) ([]Trigger, error) {
@@ -412,6 +420,8 @@ func (q *Queries) ListTriggers(ctx context.Context, projectID uuid.UUID, rowLimi
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Stages,
+			&i.Settings,
+			&i.Paused,
 		); err != nil {
 			return nil, err
 		}
@@ -424,7 +434,7 @@ func (q *Queries) ListTriggers(ctx context.Context, projectID uuid.UUID, rowLimi
 }
 
 const lockTrigger = `-- name: LockTrigger :one
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages, settings, paused FROM triggers WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
 `
 
 func (q *Queries) LockTrigger(ctx context.Context, projectID uuid.UUID, name string) (Trigger, error) {
@@ -453,6 +463,8 @@ func (q *Queries) LockTrigger(ctx context.Context, projectID uuid.UUID, name str
 		&i.CreatedAt,
 		&i.UpdatedAt,
 		&i.Stages,
+		&i.Settings,
+		&i.Paused,
 	)
 	return i, err
 }
@@ -501,10 +513,10 @@ func (q *Queries) TriggerOfExecution(ctx context.Context, executionID uuid.UUID)
 }
 
 const triggersOfExecutions = `-- name: TriggersOfExecutions :many
-SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages FROM triggers WHERE project_id = $1 AND kind = 'execution' AND enabled ORDER BY id
+SELECT id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages, settings, paused FROM triggers WHERE project_id = $1 AND kind IN ('execution', 'all') AND enabled ORDER BY id
 `
 
-// Returns the enabled triggers of a project that wait for the end of executions.
+// Returns the enabled triggers of a project that wait for the end of executions, alone or with other events.
 func (q *Queries) TriggersOfExecutions(ctx context.Context, projectID uuid.UUID) ([]Trigger, error) {
 	rows, err := q.db.Query(ctx, triggersOfExecutions, projectID)
 	if err != nil {
@@ -537,6 +549,8 @@ func (q *Queries) TriggersOfExecutions(ctx context.Context, projectID uuid.UUID)
 			&i.CreatedAt,
 			&i.UpdatedAt,
 			&i.Stages,
+			&i.Settings,
+			&i.Paused,
 		); err != nil {
 			return nil, err
 		}
@@ -551,8 +565,8 @@ func (q *Queries) TriggersOfExecutions(ctx context.Context, projectID uuid.UUID)
 const updateTrigger = `-- name: UpdateTrigger :exec
 UPDATE triggers SET name = $1, kind = $2, sources = $3, states = $4, stages = $5, signature = $6, secret = $7, filter = $8,
     workflow_id = $9, workflow_name = $10, version = $11, inputs = $12, priority = $13, enabled = $14, enabled_at = $15,
-    owner_id = $16, owner_name = $17, updated_at = $18
-WHERE id = $19
+    owner_id = $16, owner_name = $17, updated_at = $18, settings = $19, paused = $20
+WHERE id = $21
 `
 
 type UpdateTriggerParams struct {
@@ -574,6 +588,8 @@ type UpdateTriggerParams struct {
 	OwnerID      uuid.UUID
 	OwnerName    string
 	UpdatedAt    time.Time
+	Settings     json.RawMessage
+	Paused       string
 	ID           uuid.UUID
 }
 
@@ -597,6 +613,8 @@ func (q *Queries) UpdateTrigger(ctx context.Context, arg UpdateTriggerParams) er
 		arg.OwnerID,
 		arg.OwnerName,
 		arg.UpdatedAt,
+		arg.Settings,
+		arg.Paused,
 		arg.ID,
 	)
 	return err

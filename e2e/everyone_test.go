@@ -74,7 +74,7 @@ func (s samples) sites() map[string]string {
 		"logs": "/executions/" + s.digits + "/logs", "artifacts": "/artifacts", "artifacts-none": "/artifacts?type=Secret",
 		"types": "/types", "type": "/types/Dataset", "type-union": "/types/Union", "search": "/search?q=digits", "docs": "/docs", "docs-guide": "/docs/settings", "docs-long": "/docs/states", "docs-api": "/docs/api", "docs-operations": "/docs/api/executions#launch-execution", "gallery": "/dev/gallery",
 		"quotas": "/admin/quotas", "quotas-edit": "/admin/quotas?edit=" + localTeam, "quotas-compute": "/admin/quotas?show=other&only=1", "team": "/teams/mine",
-		"schedules": "/schedules", "schedule-new": "/workflows/tour.widgets/schedule", "schedule-calendar": "/schedules/calendar", "backfills": "/backfills",
+		"schedules": "/schedules", "inbox": "/inbox", "account-notifications": "/account/notifications", "schedule-new": "/workflows/tour.widgets/schedule", "schedule-calendar": "/schedules/calendar", "backfills": "/backfills",
 		"login": "/login", "not-found": "/nothing/here", "no-execution": "/executions/0192aaaa-0000-7000-8000-000000000000",
 	}
 	for name, id := range s.artifacts {

@@ -164,6 +164,11 @@ func storyGroupsAndFacets(t *testing.T, _ []string) {
 	audit(t, page)
 	noSidewaysScroll(t, page)
 
+	phone := open(t, options{width: 390})
+	visit(t, phone, "/executions?facets=1&"+q.Encode())
+	visible(t, phone.Locator(".histogram").First())
+	noSidewaysScroll(t, phone)
+
 	visit(t, page, "/executions?"+q.Encode())
 	click(t, page.Locator(".facet-box > summary"))
 	value := page.Locator("a.facet-value").Filter(playwright.LocatorFilterOptions{HasText: regexp.MustCompile(`^\s*tree\s*2\s*$`)}).First()

@@ -11,8 +11,8 @@ import (
 )
 
 // TestOptionsComeFromARun: an operator lists the options of an input, as a process; the form completes
-// them and shows old ones with their age, the command line lists them, a launch refuses others, and
-// a failure names its execution.
+// them and shows their age, refreshes them on request, the command line lists them, a launch refuses
+// others, and a failure links to its execution.
 func TestOptionsComeFromARun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ name: forms.listed
 version: 1.0.0
 inputs:
   - {name: kind, type: String, default: svc}
-  - {name: shard, type: String, options: {workflow: forms.shards, inputs: {kind: "{{kind}}"}, value: .path, label: .name, preview: [.rows], cache: 10s, timeout: 1m}}
+  - {name: shard, type: String, options: {workflow: forms.shards, inputs: {kind: "{{kind}}"}, value: .path, label: .name, preview: [.rows], cache: 1h, timeout: 1m}}
 operators:
   - {name: nothing, type: noop, outputs: []}
 `)
@@ -63,19 +63,37 @@ operators:
 	press(t, page, "Tab")
 	holds(t, page.Locator("#launch-check"), "“svc-9” is not an option. Choose svc-1 or svc-2.")
 
-	require.Contains(t, s.flowforge(t, "options", "forms.listed", "shard"), "svc-2  Second  rows 20")
+	write("svc", `[{"path": "svc-1", "name": "First", "rows": 10}, {"path": "svc-3", "name": "Third", "rows": 30}]`)
+	note := page.Locator(`.field:has([data-input="shard"]) [data-option-note]`)
+	holds(t, note, "Options from")
+	click(t, note.Locator("button:has-text('Refresh now')"))
+	require.NoError(t, patient.Locator(box).ToContainText("Third"))
+	audit(t, page)
+	require.Contains(t, s.flowforge(t, "options", "forms.listed", "shard"), "svc-3  Third  rows 30")
+	write("svc", `[]`)
+	require.NotContains(t, s.flowforge(t, "options", "forms.listed", "shard", "--refresh"), "svc-3")
 
 	fill(t, input(page, "kind"), "absent")
 	press(t, page, "Tab")
 	fill(t, input(page, "shard"), "other")
-	require.NoError(t, patient.Locator(box).ToContainText("The run of forms.shards that lists the options failed. Execution: "))
+	require.NoError(t, patient.Locator(box).ToContainText("The run of forms.shards that lists the options failed."))
 	audit(t, page)
 	hasValue(t, input(page, "shard"), "other")
+	href, err := note.Locator("a:has-text('Open the execution')").GetAttribute("href")
+	require.NoError(t, err)
+	require.Contains(t, href, "/executions/")
 
 	var found struct {
 		Executions []struct{ Name, State string } `json:"executions"`
 	}
+	visit(t, page, "/executions")
+	_, err = page.Locator("#execution-purpose").SelectOption(playwright.SelectOptionValues{Labels: &[]string{"Option lists"}})
+	require.NoError(t, err)
+	click(t, page.Locator("button:has-text('Filter')"))
+	holds(t, page.Locator("main"), "Options, shard")
+	audit(t, page)
+
 	s.api(t, http.MethodGet, "/executions?workflow=forms.shards", nil, &found)
-	require.Len(t, found.Executions, 2, "one for each set of inputs: %v", found)
+	require.Len(t, found.Executions, 4, "one for each set of inputs, and two refreshes: %v", found)
 	require.Equal(t, "Options, shard", found.Executions[0].Name)
 }

@@ -6,8 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/playwright-community/playwright-go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/data/artifact/s3test"
 )
 
 // TestATrigger is made in the form, refuses a wrong filter without losing anything, is tested, and
@@ -19,7 +23,8 @@ func TestATrigger(t *testing.T) {
 	page := open(t, options{tolerates: []string{"422"}})
 	visit(t, page, "/triggers")
 	audit(t, page)
-	click(t, page.Locator(".page-head").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "Webhook"}))
+	click(t, page.Locator(".page-head").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "New trigger"}))
+	click(t, page.Locator(".trigger-kinds").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "Webhook"}))
 	fill(t, page.Locator("#trigger-name"), "portal")
 	_, err := page.Locator("#trigger-signature").SelectOption(playwright.SelectOptionValues{Values: &[]string{"bearer"}})
 	require.NoError(t, err)
@@ -58,4 +63,71 @@ func TestATrigger(t *testing.T) {
 	noSidewaysScroll(t, page)
 	click(t, page.Locator(".deliveries").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "image.report"}))
 	holds(t, page.Locator("main"), "launched by trigger portal")
+}
+
+// TestATriggerThatPolls is made in the form, is corrected, and launches for a new object in the bucket.
+func TestATriggerThatPolls(t *testing.T) {
+	t.Parallel()
+	s := shared.server
+	lake := s3test.Start(t, "lake")
+	s.api(t, http.MethodPut, "/connections/lake", map[string]any{"kind": "s3", "values": map[string]any{
+		"bucket": "lake", "endpoint": lake.Endpoint, "access_key_id": s3test.AccessKey, "secret_access_key": s3test.SecretKey,
+	}}, nil)
+	page := open(t, options{tolerates: []string{"422"}})
+	visit(t, page, "/triggers/new")
+	audit(t, page)
+	click(t, page.Locator(".trigger-kinds").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "Bucket"}))
+	fill(t, page.Locator("#trigger-name"), "new-files")
+	_, err := page.Locator("#trigger-connection").SelectOption(playwright.SelectOptionValues{Values: &[]string{"lake"}})
+	require.NoError(t, err)
+	fill(t, page.Locator("#trigger-prefix"), "raw/")
+	fill(t, page.Locator("#trigger-pattern"), "*.png")
+	fill(t, page.Locator("#trigger-every"), "1 s")
+	fill(t, page.Locator("#trigger-workflow"), "image.report")
+	fill(t, page.Locator("#trigger-inputs"), "{}")
+	click(t, button(page, "Save trigger"))
+	holds(t, page.Locator(".error-summary"), "Enter 10 s to 31 days.")
+	hasValue(t, page.Locator("#trigger-pattern"), "*.png")
+	audit(t, page)
+	picture(t, page, "trigger-form-bucket")
+	noSidewaysScroll(t, page)
+	fill(t, page.Locator("#trigger-every"), "10 s")
+	click(t, button(page, "Save trigger"))
+	holds(t, page.Locator("h1"), "new-files")
+	eventually(t, "the first poll", func() (string, bool) {
+		var stored struct {
+			Polls struct{ Error, Status string }
+		}
+		s.api(t, http.MethodGet, "/triggers/new-files", nil, &stored)
+		return stored.Polls.Error, stored.Polls.Status == "0 objects"
+	})
+
+	client := s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &lake.Endpoint, UsePathStyle: true, Credentials: s3test.Credentials()})
+	_, err = client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("lake"), Key: aws.String("raw/one.png"), Body: strings.NewReader("a picture")})
+	require.NoError(t, err)
+	visit(t, page, "/triggers/new-files")
+	click(t, button(page, "Poll now"))
+	eventually(t, "the delivery of the object", func() (string, bool) {
+		var list struct{ Deliveries []any }
+		s.api(t, http.MethodGet, "/triggers/new-files/deliveries", nil, &list)
+		return "", len(list.Deliveries) == 1
+	})
+	visit(t, page, "/triggers/new-files")
+	holds(t, page.Locator(".deliveries"), "raw/one.png")
+	holds(t, page.Locator(".deliveries"), "Launched")
+	audit(t, page)
+	picture(t, page, "trigger-polls")
+	noSidewaysScroll(t, page)
+	click(t, page.Locator(".deliveries").GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "image.report"}))
+	holds(t, page.Locator("main"), "launched by trigger new-files")
+
+	visit(t, page, "/triggers/new?kind=all")
+	audit(t, page)
+	fill(t, page.Locator("[name='all.0.name']"), "images")
+	click(t, button(page, "Add condition"))
+	hasValue(t, page.Locator("[name='all.0.name']"), "images")
+	holds(t, page.Locator(".condition >> nth=2"), "Condition 3")
+	audit(t, page)
+	picture(t, page, "trigger-form-all")
+	noSidewaysScroll(t, page)
 }

@@ -30,6 +30,8 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
+	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -49,10 +51,12 @@ import (
 	"github.com/flowforge/flowforge/handlers/compare"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/datasets"
+	"github.com/flowforge/flowforge/handlers/events"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/failures"
 	"github.com/flowforge/flowforge/handlers/form"
 	"github.com/flowforge/flowforge/handlers/home"
+	inboxpages "github.com/flowforge/flowforge/handlers/inbox"
 	"github.com/flowforge/flowforge/handlers/launch"
 	"github.com/flowforge/flowforge/handlers/leader"
 	lineagepages "github.com/flowforge/flowforge/handlers/lineage"
@@ -104,8 +108,10 @@ type Deps struct {
 	Schedules     *schedule.Service
 	Backfills     *backfill.Service
 	Notifications *notify.Service
+	Inbox         *inbox.Service
 	Triggers      *trigger.Service
 	Feed          *feed.Service
+	Consumers     *consumer.Service // of the feed
 	Views         *view.Service
 	Reports       *report.Service
 	Lineage       *lineage.Service
@@ -153,7 +159,9 @@ type areas struct {
 	schedules     *schedules.Pages
 	backfills     *backfills.Pages
 	notifications *notifications.Pages
+	inbox         *inboxpages.Pages
 	triggers      *triggers.Pages
+	events        *events.Pages
 	reports       *reports.Pages
 }
 
@@ -162,7 +170,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	stored := &content.Content{
 		Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
 	}
-	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions.Reader, Scope: scope})
+	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions.Reader, Inbox: d.Inbox, Scope: scope})
 	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
 	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions.Reader}, planview.NewDrawings()
@@ -175,7 +183,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Triggers: d.Triggers, Feed: d.Feed, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Pools: d.Pools, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Consumers: d.Consumers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Pools: d.Pools, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Commands: d.Executions.Commands, Leader: marked}),
@@ -212,7 +220,9 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		backfills:     backfills.New(backfills.Config{Now: d.Now, Backfills: d.Backfills, Schedules: d.Schedules, Page: shell}),
 		schedules:     schedules.New(schedules.Config{Now: d.Now, Schedules: d.Schedules, Workflows: d.Workflows, Page: shell}),
 		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),
-		triggers:      triggers.New(triggers.Config{Triggers: d.Triggers, Workflows: d.Workflows, Secrets: d.Secrets, PublicURL: d.PublicURL, Page: shell}),
+		inbox:         inboxpages.New(inboxpages.Config{Now: d.Now, Inbox: d.Inbox, Page: shell}),
+		events:        events.New(events.Config{Now: d.Now, Feed: d.Feed, Consumers: d.Consumers, Page: shell}),
+		triggers:      triggers.New(triggers.Config{Triggers: d.Triggers, Workflows: d.Workflows, Secrets: d.Secrets, Connections: d.Connections, PublicURL: d.PublicURL, Page: shell}),
 		reports: reports.New(reports.Config{
 			Log: d.Log, Now: d.Now, Reports: d.Reports, Views: d.Views, Table: tables, Comparison: compared, Executions: d.Executions,
 			Artifacts: d.Artifacts, Files: files, Sweeps: d.Sweeps, PublicURL: d.PublicURL, Page: shell,

@@ -42,6 +42,8 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
+	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -149,7 +151,8 @@ func setup(t *testing.T) *testBundle {
 		Presets:   preset.NewService(b.pool, b.workflows, now), Options: b.options,
 		Schedules:     schedules,
 		Feed:          feed.New(feed.Config{Pool: b.pool, Logger: log, Now: now}),
-		Triggers:      trigger.New(trigger.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions.Launches, Secrets: b.secrets, Acting: b.users.Acting, Logger: log, Now: now}),
+		Consumers:     consumer.New(consumer.Config{Pool: b.pool, Now: now}),
+		Triggers:      trigger.New(trigger.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions.Launches, Secrets: b.secrets, Connections: b.connections, Dialer: outgoing.Dialer{OwnHosts: true}, Acting: b.users.Acting, Logger: log, Now: now}),
 		Notifications: notify.New(notify.Config{Pool: b.pool, Channels: b.connections, PublicURL: "http://127.0.0.1", Logger: log, Now: now}),
 		Sweeps:        sweep.New(sweep.Config{Pool: b.pool, Workflows: b.workflows, Executions: b.executions, Telemetry: b.telemetry, Index: index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}), Acting: b.users.Acting, Logger: log, Now: now}),
 		Views:         view.NewService(b.pool, index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Now: now}), now),
@@ -160,6 +163,10 @@ func setup(t *testing.T) *testBundle {
 		Pools:         b.pools,
 		Checks:        []handlers.Check{{Name: "postgres", Required: true, Ready: b.pool.Ping}},
 	}
+	b.deps.Inbox = inbox.New(inbox.Config{
+		Pool: b.pool, Notifications: b.deps.Notifications, PublicURL: "http://127.0.0.1", Logger: log, Now: now,
+		MayRead: func(user, project uuid.UUID) bool { return b.policies.For(user).May(auth.ExecutionRead, project) },
+	})
 	b.deps.Backfills = backfill.New(backfill.Config{Pool: b.pool, Schedules: b.deps.Schedules, Workflows: b.workflows, Executions: b.executions, Acting: b.users.Acting, Logger: log, Now: now})
 	b.routes = handlers.New(b.deps)
 	b.server = httptest.NewServer(b.routes)

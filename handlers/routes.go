@@ -111,7 +111,9 @@ func (a *areas) mountPages(r chi.Router) {
 	a.sweeps.Mount(r)
 	a.schedules.Mount(r)
 	a.notifications.Mount(r)
+	a.inbox.Mount(r)
 	a.triggers.Mount(r)
+	a.events.Mount(r)
 	a.reports.Mount(r)
 	a.backfills.Mount(r)
 }

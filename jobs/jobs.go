@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	fetchCooldown = 2 * time.Millisecond   // between two fetches of a queue
-	fetchPoll     = 500 * time.Millisecond // when no notification arrives
-	keepCompleted = 10 * time.Minute       // retention of completed jobs
+	fetchCooldown = 2 * time.Millisecond // between two fetches of a queue
+	fetchPoll     = 5 * time.Second      // when no notification arrives
+	keepCompleted = 10 * time.Minute     // retention of completed jobs
 	keepCancelled = 24 * time.Hour
 	keepDiscarded = 180 * 24 * time.Hour // discarded jobs are dead letters until a user retries them
 	maxRetryDelay = 10 * time.Second

@@ -31,7 +31,7 @@ const Stylesheet = "css/app.css"
 // ownStyles are the style files that the pages that need them link.
 func ownStyles() []string {
 	return []string{
-		"css/compare.css", "css/datasets.css", "css/diff.css", "css/docs.css", "css/grid.css", "css/launchcode.css", "css/lineage.css",
+		"css/compare.css", "css/datasets.css", "css/diff.css", "css/docs.css", "css/events.css", "css/grid.css", "css/launchcode.css", "css/lineage.css",
 		"css/notifications.css", "css/preview.css", "css/reports.css", "css/runtable.css", "css/schedules.css", "css/sweeps.css", "css/triggers.css",
 	}
 }

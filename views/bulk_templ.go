@@ -78,7 +78,7 @@ func BulkView(m BulkPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Failed != "" {
-				templ_7745c5c3_Err = ui.Notice("failed", m.Failed, "").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("error", m.Failed, "").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

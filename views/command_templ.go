@@ -88,7 +88,7 @@ func CommandView(m CommandPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Failed != "" {
-				templ_7745c5c3_Err = ui.Notice("failed", m.Failed, "Nothing was submitted.").Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice("error", m.Failed, "Nothing was submitted.").Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

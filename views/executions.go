@@ -11,6 +11,7 @@ type Executions struct {
 	Query    string
 	States   []ui.Option
 	Flows    []ui.Option
+	Purposes []ui.Option // nil: no execution lists options
 	Periods  []ui.Option
 	Chips    []Chip // active filters
 	Mine     []ui.Choice

@@ -40,7 +40,10 @@ type LineageSide struct {
 }
 
 // LineageLink is an item with its relation to another one.
-type LineageLink struct{ Icon, Name, URL, Note string }
+type LineageLink struct {
+	Icon, Name, URL, Note string
+	Of                    string // the execution of a node or an artifact, which others with the name differ in
+}
 
 // LineageRow is an item in the list.
 type LineageRow struct {

@@ -40,6 +40,7 @@ const (
 	SectionSchedules     Section = "schedules"
 	SectionNotifications Section = "notifications"
 	SectionTriggers      Section = "triggers"
+	SectionEvents        Section = "events"
 	SectionReports       Section = "reports"
 	SectionNone          Section = ""
 )
@@ -58,7 +59,8 @@ type Page struct {
 	Live             int    // number of live executions, shown in the sidebar
 	PendingApprovals int    // number of open approvals, likewise
 	Waits            int    // number of nodes and executions waiting for capacity, likewise
-	KeysOff          bool   // single-key shortcuts are turned off (WCAG 2.1.4)
+	Inbox            Bell
+	KeysOff          bool // single-key shortcuts are turned off (WCAG 2.1.4)
 	Nav              Nav
 
 	Projects Projects // the switcher
@@ -131,6 +133,7 @@ func automateEntries() []navEntry {
 		{SectionSchedules, "Schedules", "cal", SchedulesURL(nil)},
 		{SectionTriggers, "Triggers", "bolt", TriggersURL()},
 		{SectionNotifications, "Notifications", "bell", NotificationsURL()},
+		{SectionEvents, "Events", "log", FeedURL(nil)},
 	}
 }
 

@@ -49,6 +49,7 @@ func synonyms(s Section) string {
 		SectionHome: "start dashboard overview", SectionExecutions: "runs jobs history", SectionApprovals: "approve reject gates questions",
 		SectionSweeps: "hyperparameter search tuning grid random optuna experiments", SectionWorkflows: "pipelines flows dags graphs", SectionArtifacts: "files models datasets tables images reports outputs",
 		SectionReports:   "documents notes write markdown",
+		SectionEvents:    "feed history log consumers dead letters cloudevents nats",
 		SectionTriggers:  "webhooks events chain after github gitlab automate",
 		SectionSchedules: "cron timers periodic recurring nightly automate", SectionNotifications: "alerts slack teams email webhooks on-call messages",
 		SectionDatasets: "data tables feature sets features statistics drift", SectionModels: "registry promotion stages versions",
@@ -82,6 +83,8 @@ func (p Page) paletteEntries() []paletteEntry {
 	add(p.Nav.Cluster, paletteEntry{name: "Storage", icon: "db", url: StorageURL(), words: "disk retention cleanup sweeps"})
 	out = append(out,
 		paletteEntry{name: "Your account", icon: "user", url: AccountURL(), words: "profile preferences settings sessions"},
+		paletteEntry{name: "Inbox", icon: "bell", url: InboxURL(nil), words: "notifications unread messages alerts mine"},
+		paletteEntry{name: "Notification settings", icon: "bell", url: AccountNotificationsURL(), words: "email digest quiet hours mute inbox preferences"},
 		paletteEntry{name: "API keys", icon: "key", url: AccountKeysURL(), words: "tokens credentials"},
 		paletteEntry{name: "Python", icon: "edit", url: PythonURL(), words: "sdk pip install wheel notebook operator decorator"},
 		paletteEntry{name: "Documentation", icon: "file", url: DocsURL(), words: "docs help guides manual"},

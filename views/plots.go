@@ -63,6 +63,8 @@ type PlotColumn struct {
 	Time       bool        `json:"time,omitempty"`   // seconds since 1970
 	Zone       string      `json:"zone,omitempty"`
 	Categories []string    `json:"categories,omitempty"` // Values are indexes
+	Range      []float64   `json:"range,omitempty"`      // what an axis shows at least: the lowest and the highest value
+	Ticks      []float64   `json:"ticks,omitempty"`      // the possible values, in increasing order
 	Values     PlotNumbers `json:"values"`
 }
 

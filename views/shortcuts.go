@@ -15,6 +15,7 @@ func shortcuts() []shortcut {
 		{[]string{"g", "a"}, "Artifacts"},
 		{[]string{"g", "t"}, "Types"},
 		{[]string{"g", "c"}, "Compare"},
+		{[]string{"g", "i"}, "Inbox"},
 		{[]string{"d"}, "Compare: show differences or all rows"},
 		{[]string{"l"}, "Launch this workflow"},
 		{[]string{"j"}, "Next row"},

@@ -11,8 +11,11 @@ import (
 // TriggersURL is the list of triggers.
 func TriggersURL() string { return "/triggers" }
 
-// NewTriggerURL is the form of a new trigger of a kind.
+// NewTriggerURL is the form of a new trigger of a kind, "" for the first kind.
 func NewTriggerURL(kind string) string {
+	if kind == "" {
+		return TriggersURL() + "/new"
+	}
 	return withQuery(TriggersURL()+"/new", url.Values{"kind": {kind}})
 }
 
@@ -35,8 +38,8 @@ func RedeliverTriggerURL(name, delivery string) string {
 // Triggers is the list of triggers.
 type Triggers struct {
 	Page
-	Rows []TriggerRow
-	News []ui.Action // forms of new triggers; none without permission
+	Rows   []TriggerRow
+	NewURL string // form of a new trigger; "" without permission
 }
 
 // TriggerRow is a trigger in the list.
@@ -46,6 +49,8 @@ type TriggerRow struct {
 	Kind        string
 	Workflow    string // to launch
 	Enabled     bool
+	Paused      bool   // FlowForge turned it off
+	Problem     string // why the last poll failed
 	Last        *TriggerOutcome
 	Outcomes    []TriggerOutcome // the last ones, oldest first
 	Label       string           // of Outcomes, for screen readers
@@ -73,6 +78,11 @@ type Trigger struct {
 	EditURL    string // "" without permission
 	DeleteURL  string
 	HookURL    string // where the sender sends its requests; "" for other kinds
+	Paused     string // why FlowForge turned it off
+	Polls      *TriggerPolls
+	Joins      *TriggerJoins
+	Pending    []TriggerPending
+	More       string // "and 3 more", of Pending
 	Facts      []ui.Fact
 	Inputs     string // JSON
 	Deliveries []TriggerDelivery
@@ -97,6 +107,39 @@ type TriggerDelivery struct {
 	RedeliverURL string // "" without permission or payload
 }
 
+// TriggerPolls is the state of a trigger that polls.
+type TriggerPolls struct {
+	Facts    []ui.Fact
+	Error    string // of the last poll
+	Attempts string // "3 failed polls in a row"
+	PollURL  string // "" without permission, and for a trigger that is off
+}
+
+// TriggerJoins are the joins of a trigger that wait for more events.
+type TriggerJoins struct {
+	Rows []TriggerJoin
+	More string // "and 3 more"
+}
+
+// TriggerJoin is a join with the events that have arrived.
+type TriggerJoin struct {
+	Key        string
+	Expires    ui.Moment
+	Conditions []TriggerArrival
+}
+
+// TriggerArrival is a condition of a join. Subject is "" if its event is missing.
+type TriggerArrival struct {
+	Name, Subject, URL string
+	At                 ui.Moment
+}
+
+// TriggerPending is an event whose launch is repeated.
+type TriggerPending struct {
+	Subject, URL, Message string
+	Next                  ui.Moment
+}
+
 // TriggerTrial is what the trigger would do about the event of the test.
 type TriggerTrial struct {
 	TriggerOutcome
@@ -112,9 +155,12 @@ type TriggerForm struct {
 	Cancel       string
 	Failed       string
 	Errors       map[string]string
-	Kinds        []ui.Choice // of a new trigger
+	Problems     []ui.Action   // the errors with links to their fields
+	Kinds        []TriggerKind // of a new trigger
 	Kind         string
 	Webhook      bool
+	Poll         *TriggerPollForm
+	Join         *TriggerJoinForm
 	Name         string
 	Sources      string // one for each line
 	SourcesLabel string
@@ -134,6 +180,45 @@ type TriggerForm struct {
 	Enabled      bool
 }
 
+// TriggerKind is a kind of triggers to choose.
+type TriggerKind struct {
+	Name, Help, URL string
+	Current         bool
+}
+
+// TriggerPollForm are the fields of a trigger that polls.
+type TriggerPollForm struct {
+	Bucket      bool // it lists a bucket; otherwise it requests an address
+	Connections []ui.Option
+	NewURL      string // form of a new connection
+	Address     string
+	When        []ui.Option
+	BucketName  string
+	Prefix      string
+	Pattern     string
+	Every       string
+	Existing    []ui.Option
+	Restarts    string // said when a stored trigger is edited
+}
+
+// TriggerJoinForm are the fields of a trigger on several events.
+type TriggerJoinForm struct {
+	Conditions []TriggerConditionForm
+	CanAdd     bool
+	Within, By string
+}
+
+// TriggerConditionForm are the fields of a condition.
+type TriggerConditionForm struct {
+	Index, Title              string
+	Name, Sources, Filter, By string
+	Waits                     []ui.Option
+	CanRemove                 bool
+}
+
+// field is the name of a field of the condition.
+func (c TriggerConditionForm) field(name string) string { return "all." + c.Index + "." + name }
+
 // triggerControl are the attributes that every control of the form has.
 func triggerControl(f TriggerForm, field string) templ.Attributes {
 	described := "trigger-" + field + "-help"
@@ -144,4 +229,21 @@ func triggerControl(f TriggerForm, field string) templ.Attributes {
 	}
 	a["aria-describedby"] = described
 	return a
+}
+
+func triggerConnectionHelp(p TriggerPollForm) string {
+	if p.Bucket {
+		return "The bucket and its credentials."
+	}
+	return "For an address that needs credentials."
+}
+
+func triggerExistingHelp(p TriggerPollForm) string {
+	if p.Restarts != "" {
+		return p.Restarts
+	}
+	if p.Bucket {
+		return "Whether objects that are in the bucket now launch the workflow, too."
+	}
+	return "Whether the first response launches the workflow, too."
 }

@@ -37,6 +37,7 @@ const (
 	MemberRead         Action = "member.read"
 	MemberWrite        Action = "member.write"
 	AuditRead          Action = "audit.read"
+	EventConsume       Action = "event.consume" // create, read and change consumers of the feed of events
 	TaskReport         Action = "task.report"
 	Administer         Action = "admin" // the installation
 )

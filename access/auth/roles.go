@@ -32,7 +32,7 @@ func Grants() []Grant {
 		WorkflowWrite, ExecutionLaunch, ExecutionCancel, ArtifactWrite, CatalogueWrite,
 	})
 	team := slices.Concat(dev, []Action{
-		WorkflowArchive, ExecutionCancelAny, SecretWrite, QuotaWrite, TenancyWrite, MemberWrite,
+		WorkflowArchive, ExecutionCancelAny, SecretWrite, QuotaWrite, TenancyWrite, MemberWrite, EventConsume,
 	})
 	tenant := slices.Concat(team, []Action{TypeWrite, AuditRead})
 	return []Grant{

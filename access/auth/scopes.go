@@ -30,11 +30,11 @@ func Scopes() []Scope {
 		SecretRead, QuotaRead, TenancyRead, MemberRead, AuditRead,
 	}
 	launch := slices.Concat(read, []Action{ExecutionLaunch, ExecutionCancel, ArtifactWrite})
-	write := slices.Concat(launch, []Action{WorkflowWrite, WorkflowArchive, ExecutionCancelAny, TypeWrite, CatalogueWrite})
+	write := slices.Concat(launch, []Action{WorkflowWrite, WorkflowArchive, ExecutionCancelAny, TypeWrite, CatalogueWrite, EventConsume})
 	return []Scope{
 		{ScopeRead, "Can view everything that its owner can view.", read},
 		{ScopeLaunch, "Can also launch and cancel executions, and upload their files.", launch},
-		{ScopeWrite, "Can also register workflows, types and catalogue entries.", write},
+		{ScopeWrite, "Can also register workflows, types and catalogue entries, and read events as a consumer.", write},
 		{ScopeAdmin, "Can do everything that its owner can do, including managing members, limits and secrets.", nil},
 	}
 }
@@ -64,6 +64,7 @@ func (s Subject) narrow(scopes []string, project uuid.UUID) Subject {
 	}
 	whole := s
 	s.Role = RoleUser
+	s.ReadOnly = !all && !slices.ContainsFunc(scopes, func(name string) bool { return name != ScopeRead })
 	s.Policy = PolicyFunc(func(a Action, place uuid.UUID) bool {
 		return (all || slices.Contains(actions, a)) && (project == uuid.Nil || place == project) && whole.may(a, place)
 	})

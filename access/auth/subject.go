@@ -42,6 +42,7 @@ type Subject struct {
 	Flow       string     // set only for ForRun: the flow whose run the task records
 	Policy     Policy     // of RoleUser; nil allows nothing
 	Credential string     // "session:<id>", "key:<id>", "oidc", "token": how it authenticated
+	ReadOnly   bool       // an API key of scope read
 }
 
 // Policy describes what a user may do at a place: any node of the tenancy tree. A role at a

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/bench/processor"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/comparison"
 )
@@ -88,8 +89,15 @@ func load(ctx context.Context, s *telemetry.Service, runs int, points int64) ([]
 	return places, nil
 }
 
+// requests of each kind are measured.
+const requests = 9
+
 func measure(ctx context.Context, s *telemetry.Service, places []telemetry.Place) error {
-	fmt.Println("| what | median | highest |\n|---|--:|--:|")
+	engine, err := processor.Listener(ctx, os.Getenv("FLOWFORGE_TEST_CLICKHOUSE_URL"))
+	if err != nil {
+		return err
+	}
+	fmt.Println("| what | median | highest | processor time of ClickHouse |\n|---|--:|--:|--:|")
 	refs := make([]telemetry.SeriesRef, len(places))
 	for i, p := range places {
 		refs[i] = telemetry.SeriesRef{ExecutionID: p.ExecutionID, NodeIndex: 1, Attempt: 1}
@@ -104,7 +112,8 @@ func measure(ctx context.Context, s *telemetry.Service, places []telemetry.Place
 		{"curves over relative time", func() error { return curves(ctx, s, places, refs, telemetry.AxisRelative, &size) }},
 	} {
 		var took []time.Duration
-		for range 9 {
+		before := processor.Used([]int{engine})
+		for range requests {
 			start := time.Now()
 			if err := m.f(); err != nil {
 				return err
@@ -112,7 +121,8 @@ func measure(ctx context.Context, s *telemetry.Service, places []telemetry.Place
 			took = append(took, time.Since(start))
 		}
 		slices.Sort(took)
-		fmt.Printf("| %s | %d ms | %d ms |\n", m.name, took[len(took)/2].Milliseconds(), took[len(took)-1].Milliseconds())
+		used := (processor.Used([]int{engine}) - before) / requests
+		fmt.Printf("| %s | %d ms | %d ms | %d ms |\n", m.name, took[len(took)/2].Milliseconds(), took[len(took)-1].Milliseconds(), used.Milliseconds())
 	}
 	fmt.Printf("\nValues in a chart: %d.\n", size)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/bench/processor"
 	"github.com/flowforge/flowforge/bench/site"
 )
 
@@ -58,12 +59,12 @@ func (b *bench) measure(ctx context.Context, s *site.Server) error {
 	before := load()
 	fmt.Printf("| request | p50 | p95 | processor time | size |\n|---|--:|--:|--:|--:|\n")
 	for _, q := range requests() {
-		began := used(roots)
+		began := processor.Used(roots)
 		t, err := s.Measure(ctx, q.path, b.requests)
 		if err != nil {
 			return err
 		}
-		each := float64((used(roots) - began).Milliseconds()) / float64(b.requests+1)
+		each := float64((processor.Used(roots) - began).Milliseconds()) / float64(b.requests+1)
 		fmt.Printf("| %s | %.0f ms | %.0f ms | %.0f ms | %d KiB |\n", q.name, t.At(50), t.At(95), each, t.Size>>10)
 	}
 	fmt.Printf("\nLoad of the machine (1 minute): %s before, %s after.\n", before, load())

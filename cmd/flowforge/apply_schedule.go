@@ -72,8 +72,11 @@ func readTimed(doc []byte) (*timed, error) {
 }
 
 // readTrigger decodes the fields of a trigger. In a document, kind is that of the document, so waits_for is
-// what the trigger waits for: by default a webhook if the document has a signature, and else an execution.
+// what the trigger waits for: by default what on or the signature say, and else an execution.
 func readTrigger(fields map[string]json.RawMessage, in *contract.TriggerInput) error {
+	if err := readOn(fields); err != nil {
+		return err
+	}
 	waits, named := fields["waits_for"]
 	delete(fields, "waits_for")
 	if named {
@@ -86,8 +89,34 @@ func readTrigger(fields map[string]json.RawMessage, in *contract.TriggerInput) e
 	case named:
 	case in.Signature != "":
 		in.Kind = "webhook"
+	case in.HTTP != nil:
+		in.Kind = "http"
+	case in.S3 != nil:
+		in.Kind = "s3"
+	case in.All != nil:
+		in.Kind = "all"
 	default:
 		in.Kind = "execution"
+	}
+	return nil
+}
+
+// readOn moves the fields of on, such as http or all with within and by, to those of the trigger.
+func readOn(fields map[string]json.RawMessage) error {
+	raw, ok := fields["on"]
+	if !ok {
+		return nil
+	}
+	delete(fields, "on")
+	var on map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &on); err != nil {
+		return errors.New("on: enter http, s3 or all, such as on: {http: {url: https://example.com/data.csv, every: 5m}}")
+	}
+	for name, value := range on {
+		if !slices.Contains([]string{"http", "s3", "all", "within", "by"}, name) {
+			return fmt.Errorf("on: unknown field %q. Enter http, s3, or all with within and by", name)
+		}
+		fields[name] = value
 	}
 	return nil
 }

@@ -30,8 +30,16 @@ func TestReadTimed(t *testing.T) {
 	d, err = readTimed([]byte("kind: Trigger\nname: deploy\nworkflow: digits.serve\nwaits_for: model\nsources: [digits]\nstages: [production]\n"))
 	require.NoError(t, err)
 	require.Equal(t, []any{"model", []string{"production"}}, []any{d.trigger.Kind, d.trigger.Stages})
+	d, err = readTimed([]byte("kind: Trigger\nname: page\nworkflow: a\non: {http: {url: 'https://example.com', every: 5m, when: appears}}\n"))
+	require.NoError(t, err)
+	require.Equal(t, []any{"http", "appears"}, []any{d.trigger.Kind, d.trigger.HTTP.When})
+	d, err = readTimed([]byte("kind: Trigger\nname: both\nworkflow: a\non:\n  all:\n  - {name: images, kind: dataset, sources: [images]}\n  - {name: labels, kind: dataset, sources: [labels]}\n  within: 24h\n  by: dataset.facts.day\n"))
+	require.NoError(t, err)
+	require.Equal(t, []any{"all", "labels", "24h"}, []any{d.trigger.Kind, d.trigger.All[1].Name, d.trigger.Within})
 	for doc, problem := range map[string]string{
-		"kind: Schedule\nworkflow: a\n": "needs a name", "kind: Schedule\nname: a\ncrn: x\n": `unknown field "crn"`, "kind: Calendar\nname: a\nweekend: 7\n": "weekend: a number",
+		"kind: Trigger\nname: a\non: {ftp: {}}\n": `unknown field "ftp"`, "kind: Trigger\nname: a\non: often\n": "on: enter http",
+		"kind: Trigger\nname: a\non: {s3: {bukket: x}}\n": `unknown field "bukket"`,
+		"kind: Schedule\nworkflow: a\n":                   "needs a name", "kind: Schedule\nname: a\ncrn: x\n": `unknown field "crn"`, "kind: Calendar\nname: a\nweekend: 7\n": "weekend: a number",
 		"kind: Trigger\nname: a\nwaits_for: 7\n":    "waits_for: a number",
 		"kind: Schedule\napiVersion: v1\nname: a\n": "flowforge.io/v1",
 	} {

@@ -163,7 +163,9 @@ func TestCommandLine(t *testing.T) {
 	s.testGet(t, id)
 	s.testLogs(t, id)
 	s.testCancel(t)
+	s.testConsumers(t, id)
 	s.testReports(t, dir)
+	s.testInbox(t)
 	s.testLogin(t)
 	s.testTrouble(t)
 }
@@ -365,4 +367,28 @@ func TestHelpGroupsTheCommands(t *testing.T) {
 	for _, c := range root.Commands() {
 		require.True(t, c.Hidden || c.GroupID != "", "%s is in no group", c.Name())
 	}
+}
+
+// testConsumers processes events with commands that fail, and settles what they could not process.
+func (s *site) testConsumers(t *testing.T, id string) {
+	require.Contains(t, s.ok(t, "events", "consumers", "create", "mirror", "--type", "execution.*", "--start", "oldest", "--max-tries", "1"), "consumer mirror created, after event 0")
+	require.Contains(t, s.fails(t, "events", "consumers", "create", "mirror"), "already exists")
+	for !strings.Contains(s.ok(t, "events", "--type", "execution.succeeded"), id) { // until it is in the feed
+	}
+	r := s.run(t, nil, "events", "consume", "mirror", "--once", "--create", "--", "sh", "-c", `case $FLOWFORGE_EVENT_TYPE in *launched) echo cannot read it >&2; exit 65;; *) echo "$FLOWFORGE_EVENT_TYPE $(head -c 14)";; esac`)
+	require.Equal(t, 0, r.code, r.err)
+	require.Contains(t, r.out, `execution.succeeded {"specversion"`)
+	require.NotContains(t, r.out, "launched")
+	require.Contains(t, r.err, "cannot read it")
+	list := s.ok(t, "events", "consumers")
+	require.Regexp(t, `mirror +this +0 +- +[1-9]\d* +20\d\d-`, list)
+	dead := s.ok(t, "events", "dead-letters", "mirror")
+	require.Contains(t, dead, id+".1  execution.launched  cli.flow  1 try: exit status 65: cannot read it")
+	require.Contains(t, s.fails(t, "events", "dead-letters", "mirror", id+".1"), "--redeliver or --discard")
+	require.Contains(t, s.ok(t, "events", "dead-letters", "mirror", id+".1", "--redeliver"), "1 event will be delivered again")
+	require.Contains(t, s.ok(t, "events", "consume", "mirror", "--once"), `"id":"`+id+`.1"`)
+	require.Contains(t, s.ok(t, "events", "dead-letters", "mirror", "--discard"), "discarded")
+	require.Empty(t, s.ok(t, "events", "dead-letters", "mirror"))
+	require.Contains(t, s.ok(t, "events", "consumers", "delete", "mirror"), "consumer mirror deleted")
+	require.Contains(t, s.fails(t, "events", "consume", "mirror", "--once"), `no consumer called "mirror"`)
 }

@@ -129,6 +129,12 @@ func refused(err error) bool {
 	return answered && p.Status < http.StatusInternalServerError
 }
 
+// refusedWith reports whether err is the server's answer with a status.
+func refusedWith(err error, status int) bool {
+	p, answered := errors.AsType[*problem](err)
+	return answered && p.Status == status
+}
+
 // send makes one call and returns the response, or the problem that the server reports.
 func (c *client) send(ctx context.Context, method, path, mediaType string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)

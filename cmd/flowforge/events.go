@@ -36,6 +36,7 @@ func newEventsCommand() *cobra.Command {
 	cmd.Flags().Bool("all-projects", false, "events of all projects that you may read, and above them")
 	cmd.Flags().Bool("json", false, "print each event as a line of JSON, in the format of CloudEvents")
 	addClientFlags(cmd)
+	cmd.AddCommand(newEventsConsumeCommand(), newEventsConsumersCommand(), newEventsDeadLettersCommand())
 	return cmd
 }
 
@@ -89,15 +90,25 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// printLine prints an event as a line of JSON.
+func printLine(cmd *cobra.Command, event any) error {
+	line, err := json.Marshal(event)
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), string(line)); err != nil {
+		return fmt.Errorf("print event: %w", err)
+	}
+	return nil
+}
+
 func printEvents(cmd *cobra.Command, events []contract.CloudEvent) error {
 	asJSON, _ := cmd.Flags().GetBool("json")
 	for _, e := range events {
 		if asJSON {
-			line, err := json.Marshal(e)
-			if err != nil {
-				return fmt.Errorf("encode event: %w", err)
+			if err := printLine(cmd, e); err != nil {
+				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout(), string(line))
 			continue
 		}
 		var data struct {

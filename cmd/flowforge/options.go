@@ -29,6 +29,7 @@ func newOptionsCommand() *cobra.Command {
 	f.String("search", "", "list only options that contain this text")
 	f.Int("limit", 20, "maximum number of options to print, up to 200")
 	f.String("after", "", "continue after the previous page: the value that it printed")
+	f.Bool("refresh", false, "fetch or compute the list again instead of using a cached one")
 	f.Bool("json", false, "print JSON")
 	addClientFlags(cmd)
 	return cmd
@@ -47,8 +48,9 @@ func runOptions(cmd *cobra.Command, args []string) error {
 	search, _ := f.GetString("search")
 	limit, _ := f.GetInt("limit")
 	after, _ := f.GetString("after")
+	refresh, _ := f.GetBool("refresh")
 	workflow, version, _ := strings.Cut(args[0], "@")
-	query := url.Values{"q": {search}, "limit": {strconv.Itoa(limit)}, "after": {after}, "version": {version}}
+	query := url.Values{"refresh": {strconv.FormatBool(refresh)}, "q": {search}, "limit": {strconv.Itoa(limit)}, "after": {after}, "version": {version}}
 	path := "/api/v1/workflows/" + url.PathEscape(workflow) + "/options/" + url.PathEscape(args[1]) + "?" + query.Encode()
 	var list contract.OptionList
 	if err := c.call(cmd.Context(), http.MethodPost, path, contract.OptionInputs{Inputs: inputs}, &list); err != nil {

@@ -17,7 +17,7 @@ import (
 func newTriggerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger",
-		Short: "Launch workflows when an execution ends, an artifact or a model appears, or a webhook arrives",
+		Short: "Launch workflows when an execution ends, a model or a file appears, or a webhook arrives",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -28,7 +28,9 @@ func newTriggerCommand() *cobra.Command {
 		Short: "Create or replace a trigger that launches a workflow",
 		Example: "  flowforge trigger set evaluate digits.evaluate --after digits.train --filter 'execution.outputs.accuracy > 0.9' -i 'model={{ execution.outputs.model }}'\n" +
 			"  flowforge trigger set deploy digits.serve --model digits --stage production -i 'model={{ model.value }}'\n" +
-			"  flowforge trigger set on-push digits.train --webhook github --secret github-hook --filter 'payload.ref == \"refs/heads/main\"' -i 'commit={{ payload.after }}'",
+			"  flowforge trigger set on-push digits.train --webhook github --secret github-hook --filter 'payload.ref == \"refs/heads/main\"' -i 'commit={{ payload.after }}'\n" +
+			"  flowforge trigger set new-files digits.train --s3 raw/ --connection lake --pattern '*.parquet' --every 1m -i 'file={{ object.uri }}'\n" +
+			"  flowforge trigger set daily digits.train --all images=dataset:images --all labels=dataset:labels --by dataset.facts.date --within 24h -i 'images={{ images.value }}'",
 		Args: arguments("NAME", "WORKFLOW"),
 		RunE: runTriggerSet,
 	}
@@ -41,6 +43,16 @@ func newTriggerCommand() *cobra.Command {
 	set.Flags().StringArray("event", nil, "launch when an event of this type is recorded, such as quota.updated or node.* (repeatable)")
 	set.Flags().String("webhook", "", "launch when a webhook arrives, signed as github, gitlab, standard or bearer")
 	set.Flags().String("secret", "", "with --webhook: the name of the secret that the sender knows")
+	set.Flags().String("http", "", "launch when this address changes: a URL, or a path with --connection")
+	set.Flags().Bool("appears", false, "with --http: launch when the address exists after it did not")
+	set.Flags().String("s3", "", "launch for each new object: a prefix, or s3://bucket/prefix, with --connection")
+	set.Flags().String("connection", "", "with --http or --s3: the connection to use")
+	set.Flags().String("pattern", "", "with --s3: a pattern of the names of objects, such as *.parquet")
+	set.Flags().String("every", "", "with --http or --s3: the time between two polls (default 5 min)")
+	set.Flags().Bool("existing", false, "with --http or --s3: launch also for what exists already")
+	set.Flags().StringArray("all", nil, "launch when all of these have happened: name=kind:source, or name=kind:source:state (repeatable)")
+	set.Flags().String("within", "", "with --all: the time within which they must happen (default 24 h)")
+	set.Flags().String("by", "", "with --all: an expression; events with the same value belong together")
 	set.Flags().String("filter", "", "an expression; only events for which it is true launch")
 	set.Flags().StringArrayP("input", "i", nil, "name=value; texts can contain {{ expression }}, and a JSON value keeps its type (repeatable)")
 	set.Flags().String("version", "", "version of the workflow (default the latest)")
@@ -55,8 +67,11 @@ func newTriggerCommand() *cobra.Command {
 		Example: `  flowforge trigger test on-push '{"payload": {"ref": "refs/heads/main", "after": "3f1c9ab"}}'`,
 		Args:    arguments("NAME", "EVENT"), RunE: runTriggerTest,
 	}
+	poll := &cobra.Command{Use: "poll NAME", Short: "Make a trigger poll now", Args: arguments("NAME"), RunE: runTriggerPoll}
+	joins := &cobra.Command{Use: "joins NAME", Short: "List what a trigger of several events still waits for", Args: arguments("NAME"), RunE: runTriggerJoins}
+	joins.Flags().Bool("json", false, "print the API response as JSON")
 	again := &cobra.Command{Use: "redeliver NAME ID", Short: "Deliver an event again", Args: arguments("NAME", "ID"), RunE: runTriggerRedeliver}
-	for _, c := range []*cobra.Command{list, set, remove, deliveries, test, again} {
+	for _, c := range []*cobra.Command{list, set, remove, deliveries, test, again, poll, joins} {
 		addClientFlags(c)
 		cmd.AddCommand(c)
 	}
@@ -83,17 +98,16 @@ func runTriggerList(cmd *cobra.Command, _ []string) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tSTATE\tWAITS FOR\tLAUNCHES\tFILTER")
 	for _, t := range list.Triggers {
-		state, waits := "on", strings.Join(t.Sources, ",")+" "+strings.Join(t.States, ",")
-		if t.Disabled {
+		state := "on"
+		switch {
+		case t.Paused != "":
+			state = "paused"
+		case t.Disabled:
 			state = "off"
+		case t.Polls != nil && t.Polls.Error != "":
+			state = "failing"
 		}
-		if t.Kind != "execution" {
-			waits = t.Kind + " " + strings.Join(t.Sources, ",") + " " + strings.Join(t.Stages, ",")
-		}
-		if t.HookURL != "" {
-			waits = t.Signature + " " + t.HookURL
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Name, state, waits, t.Workflow, t.Filter)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", t.Name, state, triggerWaits(t), t.Workflow, t.Filter)
 	}
 	return table.Flush()
 }
@@ -112,18 +126,8 @@ func runTriggerSet(cmd *cobra.Command, args []string) error {
 	in.Version, _ = flags.GetString("version")
 	in.Disabled, _ = flags.GetBool("disabled")
 	in.Stages, _ = flags.GetStringArray("stage")
-	kinds := 0
-	for flag, kind := range map[string]string{"after": "execution", "artifact": "artifact", "dataset": "dataset", "model": "model", "event": "event", "webhook": "webhook"} {
-		if !flags.Changed(flag) {
-			continue
-		}
-		kinds, in.Kind = kinds+1, kind
-		if kind != "webhook" {
-			in.Sources, _ = flags.GetStringArray(flag)
-		}
-	}
-	if kinds != 1 {
-		return fmt.Errorf("name what the trigger waits for: one of --after, --artifact, --dataset, --model, --event and --webhook")
+	if err := triggerWhen(cmd, &in); err != nil {
+		return err
 	}
 	if priority, _ := flags.GetInt("priority"); flags.Changed("priority") {
 		in.Priority = &priority
@@ -193,6 +197,9 @@ func runTriggerDeliveries(cmd *cobra.Command, args []string) error {
 	out := cmd.OutOrStdout()
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 		return printIndented(out, list.Deliveries)
+	}
+	for _, p := range list.Pending {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d launches failed, the next is at %s. %s\n", p.Subject, p.Failures, p.NextAt.Format("15:04:05"), p.Error)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tAT\tOUTCOME\tEVENT\tEXECUTION\tMESSAGE")

@@ -163,6 +163,17 @@ func (l Location) Folder() string {
 	return l.Prefix()
 }
 
+// Keys returns the request for a page of the objects of the bucket whose keys begin with a prefix. The
+// store may write the keys as in addresses, so that XML can contain all of them. marker is as in List. Only
+// S3 and OSS have it.
+func (l Location) Keys(ctx context.Context, prefix, marker string) (Request, error) {
+	query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {prefix}}
+	if marker != "" {
+		query.Set("continuation-token", marker)
+	}
+	return l.sign(ctx, http.MethodGet, "", query)
+}
+
 // Level returns the request for a page of at most limit objects and folders that are directly in
 // the folder of the location, which is the whole bucket for an empty key. marker is as in List.
 // Only S3 and OSS have it.

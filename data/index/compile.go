@@ -151,6 +151,8 @@ func factColumn(name string) string {
 		return "submitted_by"
 	case "created", "started", "finished":
 		return name + "_at"
+	case "purpose":
+		return "if(purpose = 'OPTIONS', 'options', 'work')"
 	}
 	return name
 }

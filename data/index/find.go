@@ -158,6 +158,9 @@ func (a *resolvedQuery) resolve(q Query) error {
 func (a resolvedQuery) from() (string, []any) {
 	c := compiler{columns: a.project.columns, projectID: a.projectID, logsFrom: a.logsFrom}
 	condition := c.where(a.where)
+	if !search.Selects(a.where, "purpose", "workflow", "name", "id") {
+		condition = "purpose != 'OPTIONS' AND " + condition
+	}
 	return " FROM execution_values FINAL WHERE project_id = toUUID('" + a.projectID + "') AND " + condition, c.args
 }
 

@@ -166,7 +166,7 @@ func uuids(ids []uuid.UUID) string {
 	return strings.Join(list, ", ")
 }
 
-const factColumns = "project_id, execution_id, created_at, version, removed, status, workflow, workflow_version, name, submitted_by, submitted_by_id, sweep, " +
+const factColumns = "project_id, execution_id, created_at, version, removed, status, workflow, workflow_version, name, submitted_by, submitted_by_id, sweep, purpose, " +
 	"error, note, tags, shas, priority, started_at, finished_at, duration, gpu_hours"
 
 // write inserts entries with a version.
@@ -207,7 +207,7 @@ func (e entry) facts(version uint64) []any {
 		duration = new(r.FinishedAt.Sub(*r.StartedAt).Seconds())
 	}
 	return []any{
-		r.ProjectID, r.ID, r.CreatedAt.UTC(), version, removed, r.Status, r.WorkflowName, r.Version, r.Name, r.SubmittedByName, r.SubmittedBy, r.Sweep,
+		r.ProjectID, r.ID, r.CreatedAt.UTC(), version, removed, r.Status, r.WorkflowName, r.Version, r.Name, r.SubmittedByName, r.SubmittedBy, r.Sweep, r.Purpose,
 		r.Error, r.Note, some(r.Tags), some(r.Shas), r.Priority, utc(r.StartedAt), utc(r.FinishedAt), duration, r.GpuHours,
 	}
 }

@@ -87,8 +87,14 @@ func plainText(m Message) string {
 	for _, f := range m.Facts {
 		out.WriteString(f.Name + ": " + f.Value + "\n")
 	}
+	for _, e := range m.Entries {
+		out.WriteString("\n" + mark(e.Level) + " " + e.Title + "\n" + e.At.UTC().Format("2 Jan 2006, 15:04 UTC") + "\n" + e.URL + "\n")
+	}
 	if m.URL != "" {
 		out.WriteString("\n" + m.URL + "\n")
+	}
+	if m.Settings != "" {
+		out.WriteString("\nChoose which e-mails you receive: " + m.Settings + "\n")
 	}
 	return out.String()
 }
@@ -105,13 +111,15 @@ func htmlOf(m Message) letterHTML {
 
 // letterTemplate has its styles inline, because mail programs ignore style sheets.
 func letterTemplate() *template.Template {
-	return template.Must(template.New("letter").Parse(`<!doctype html>
+	return template.Must(template.New("letter").Funcs(template.FuncMap{"mark": mark}).Parse(`<!doctype html>
 <html lang="en"><body style="margin:0;padding:24px;background:#f6f7f9;font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;color:#111827">
 <table role="presentation" width="100%" style="max-width:600px;margin:0 auto;background:#fff;border:1px solid #e5e7eb;border-left:4px solid {{.Color}};border-radius:8px"><tr><td style="padding:20px 24px">
 <h1 style="margin:0 0 12px;font-size:18px;line-height:1.35">{{.Title}}</h1>
 {{with .Text}}<pre style="margin:0 0 16px;padding:12px;background:#f6f7f9;border-radius:6px;white-space:pre-wrap;word-break:break-word;font:13px/1.5 ui-monospace,Menlo,Consolas,monospace">{{.}}</pre>{{end}}
 {{if .Facts}}<table role="presentation" style="margin:0 0 16px;border-collapse:collapse">{{range .Facts}}<tr><td style="padding:2px 16px 2px 0;color:#6b7280">{{.Name}}</td><td style="padding:2px 0;word-break:break-word">{{.Value}}</td></tr>{{end}}</table>{{end}}
+{{range .Entries}}<p style="margin:0 0 12px"><span aria-hidden="true">{{mark .Level}}</span> <a href="{{.URL}}" style="color:#111827;font-weight:600">{{.Title}}</a><br><span style="color:#6b7280;font-size:13px">{{.At.UTC.Format "2 Jan 2006, 15:04 UTC"}}</span></p>{{end}}
 {{with .URL}}<a href="{{.}}" style="display:inline-block;padding:8px 14px;background:#111827;color:#fff;border-radius:6px;text-decoration:none">Open in FlowForge</a>{{end}}
+{{with .Settings}}<p style="margin:20px 0 0;font-size:13px;color:#6b7280"><a href="{{.}}" style="color:#6b7280">Choose which e-mails you receive</a></p>{{end}}
 </td></tr></table></body></html>
 `))
 }

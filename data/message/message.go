@@ -45,7 +45,17 @@ type Message struct {
 	Facts    []Fact         `json:"facts,omitempty"`
 	Incident string         `json:"incident,omitempty"` // messages about the same problem have the same
 	At       time.Time      `json:"at"`
-	Data     map[string]any `json:"data,omitempty"` // for programs
+	Data     map[string]any `json:"data,omitempty"`     // for programs
+	Entries  []Entry        `json:"entries,omitempty"`  // of an e-mail about several things
+	Settings string         `json:"settings,omitempty"` // the page on which a person chooses what they receive, in e-mails
+}
+
+// Entry is one of several things that a message is about.
+type Entry struct {
+	Title string    `json:"title"`
+	URL   string    `json:"url"`
+	Level Level     `json:"level"`
+	At    time.Time `json:"at"`
 }
 
 // Fact is a labelled value.

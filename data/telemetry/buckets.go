@@ -51,8 +51,8 @@ type Curve struct {
 	Points []Extreme
 }
 
-// Curves returns the extremes of the selected series in two queries for any number of
-// executions: one for the range of the axis, one for the points. partial: ClickHouse did not
+// Curves returns the extremes of the selected series in three queries for any number of executions:
+// for the series, for the range of the axis, and for the points. partial: ClickHouse did not
 // answer, so that only the latest points are there.
 func (s *Service) Curves(ctx context.Context, q CurveQuery) (curves []Curve, partial bool, err error) {
 	executions, projects, err := authorizeAll(ctx, q.Places)
@@ -124,39 +124,6 @@ func (r *curveReader) origin(execution uuid.UUID) int64 {
 	return 0
 }
 
-// axis is the position of a stored point in SQL.
-func (r *curveReader) axis() (string, []any) {
-	switch r.q.Axis {
-	case AxisTime:
-		return "toUnixTimestamp64Micro(timestamp)", nil
-	case AxisRelative:
-		ids, origins := make([]string, len(r.executions)), make([]int64, len(r.executions))
-		for i, id := range r.executions {
-			ids[i], origins[i] = id.String(), r.origin(id)
-		}
-		return "(toUnixTimestamp64Micro(timestamp) - transform(execution_id, CAST(? AS Array(UUID)), CAST(? AS Array(Int64)), toInt64(0)))", []any{ids, origins}
-	}
-	return "ifNull(step, 0)", nil
-}
-
-func (r *curveReader) where() *conditions {
-	var c conditions
-	c.add("execution_id IN (?)", r.executions)
-	c.add("project_id IN (?)", r.projects)
-	c.add("name = ?", r.q.Name)
-	var nodes []int
-	var attempts []int
-	for _, ref := range r.q.Series {
-		nodes, attempts = append(nodes, ref.NodeIndex), append(attempts, ref.Attempt)
-	}
-	slices.Sort(nodes)
-	slices.Sort(attempts)
-	c.add("node_index IN (?)", slices.Compact(nodes))
-	c.add("attempt IN (?)", slices.Compact(attempts))
-	c.add("isFinite(value)")
-	return &c
-}
-
 // span sets the buckets to the range of the points of the spool.
 func (r *curveReader) span(late []latePoint) {
 	least, most := math.Inf(1), math.Inf(-1)
@@ -169,62 +136,6 @@ func (r *curveReader) span(late []latePoint) {
 // grid sets the buckets for positions from least to most, which are whole numbers.
 func (r *curveReader) grid(least, most float64) {
 	r.least, r.width = least, max(1, math.Floor((most-least)/float64(r.q.Buckets))+1)
-}
-
-func (r *curveReader) stored(ctx context.Context, late []latePoint) error {
-	x, xargs := r.axis()
-	where := r.where()
-	least, most, n := int64(0), int64(0), uint64(0)
-	var tags []string
-	row := r.s.store.conn.QueryRow(ctx, "SELECT toInt64(min("+x+")), toInt64(max("+x+")), count(), groupUniqArray(2)(tags) FROM metrics WHERE "+where.String(),
-		slices.Concat(xargs, xargs, where.args)...)
-	if err := row.Scan(&least, &most, &n, &tags); err != nil {
-		return err //nolint:wrapcheck // the caller decides whether it is a failure
-	}
-	if n == 0 {
-		return nil
-	}
-	low, high := float64(least), float64(most)
-	for _, p := range late {
-		low, high = min(low, p.x), max(high, p.x)
-	}
-	r.grid(low, high)
-	return r.storedExtremes(ctx, x, xargs, where, tags)
-}
-
-// storedExtremes reads the lowest and the highest point of each bucket of each series. It needs
-// no FINAL, because a repeated point does not change an extreme. Grouping by a text costs a third of
-// the query, so it groups by tags only if there are several.
-func (r *curveReader) storedExtremes(ctx context.Context, x string, xargs []any, where *conditions, tags []string) error {
-	text, key, selected := "tags", ", tags", []any{}
-	if len(tags) == 1 {
-		where.add("tags = ?", tags[0]) // a series that begins in the meantime appears in the next answer
-		text, key, selected = "?", "", []any{tags[0]}
-	}
-	args := slices.Concat(selected, xargs, where.args, []any{int64(r.least), int64(r.width)})
-	rows, err := r.s.store.conn.Query(ctx, `SELECT execution_id, node_index, attempt, `+text+`, toFloat64(argMin(x, value)), min(value), toFloat64(argMax(x, value)), max(value)
-		FROM (SELECT execution_id, node_index, attempt, tags, value, `+x+` AS x FROM metrics WHERE `+where.String()+`)
-		GROUP BY execution_id, node_index, attempt`+key+`, intDiv(x - ?, ?)`, args...)
-	if err != nil {
-		return err //nolint:wrapcheck // the caller decides whether it is a failure
-	}
-	defer func() { _ = rows.Close() }() // Err returns the error
-	for rows.Next() {
-		var (
-			id        acrossID
-			node      uint32
-			attempt   uint16
-			low, high Extreme
-		)
-		if err := rows.Scan(&id.execution, &node, &attempt, &id.tags, &low.X, &low.Y, &high.X, &high.Y); err != nil {
-			return err //nolint:wrapcheck // as above
-		}
-		id.node, id.attempt, id.name = int(node), int(attempt), r.q.Name
-		if r.series[SeriesRef{id.execution, id.node, id.attempt}] {
-			r.add(id, low, high)
-		}
-	}
-	return rows.Err() //nolint:wrapcheck // as above
 }
 
 func (r *curveReader) add(id acrossID, low, high Extreme) {

@@ -5,10 +5,10 @@ SELECT id, outputs FROM executions WHERE id = ANY (@ids::uuid[]) AND project_id 
 -- name: InsertExecution :exec
 INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
     priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-    traceparent, drive_requested_at, scheduled_at)
+    traceparent, drive_requested_at, scheduled_at, purpose)
 VALUES (@id, @tenant_id, @project_id, @workflow_id, @version_id, @workflow_name, @version, @name,
     @priority, @inputs, @submitted_by, @submitted_by_name, sqlc.narg('relaunch_of'), @created_at, @total, @pending, @ready, @levels,
-    @traceparent, now(), sqlc.narg('scheduled_at'));
+    @traceparent, now(), sqlc.narg('scheduled_at'), @purpose);
 
 -- name: ClaimIdempotencyKey :one
 -- Returns the execution that owns the key: the new one if the key was unused.
@@ -37,6 +37,7 @@ WHERE e.project_id = @project_id
     AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
     AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
     AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
@@ -54,6 +55,7 @@ WITH found AS (
     AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
     AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
     AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
@@ -67,6 +69,7 @@ SELECT l.id FROM unnest(@named_workflows::uuid[]) AS w(id) CROSS JOIN LATERAL
     AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
     AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
     AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
@@ -79,6 +82,7 @@ UNION
     AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
     AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
     AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
@@ -91,6 +95,7 @@ UNION
     AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
     AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
     AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
@@ -112,6 +117,7 @@ WHERE e.project_id = @project_id
         OR e.workflow_id = ANY (@named_workflows::uuid[])
         OR e.id = ANY (@short_ids::uuid[])
         OR (e.id >= @id_least::uuid AND e.id <= @id_most::uuid))
+    AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
     AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
         SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
@@ -363,7 +369,11 @@ CROSS JOIN LATERAL (
 ORDER BY r.workflow_id, r.id DESC;
 
 -- name: CountLive :one
-SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = @project_id;
+SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = @project_id AND purpose = 'WORK';
+
+-- name: HasOptionRuns :one
+-- Reports whether a project has executions that list options.
+SELECT EXISTS (SELECT 1 FROM executions WHERE project_id = @project_id AND purpose = 'OPTIONS');
 
 -- name: EventSeqs :many
 SELECT id, project_id, event_seq FROM executions WHERE id = ANY (@ids::uuid[]);
@@ -393,10 +403,11 @@ FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') GROUP BY projec
 
 -- name: RecentInputs :many
 -- Returns the newest execution for each of a user's inputs of a workflow, newest first. It reads
--- the last scanned executions.
+-- the last scanned executions. The user did not enter the inputs of the runs of a sweep.
 WITH mine AS (
-    SELECT id, name, status, version, inputs, created_at FROM executions
-    WHERE workflow_id = @workflow_id AND project_id = @project_id AND submitted_by = @user_id
+    SELECT id, name, status, version, inputs, created_at FROM executions e
+    WHERE workflow_id = @workflow_id AND project_id = @project_id AND submitted_by = @user_id AND purpose = 'WORK'
+        AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
     ORDER BY id DESC LIMIT @scanned
 ), distinct_inputs AS (
     SELECT DISTINCT ON (inputs) id, name, status, version, inputs, created_at FROM mine ORDER BY inputs, id DESC

@@ -1,3 +1,7 @@
+-- name: FeedHasNews :one
+-- Reports whether there are events that the feed does not contain.
+SELECT feed_has_news()::boolean AS news;
+
 -- name: RelayEvents :one
 -- Copies new events to the feed, and returns how many.
 SELECT relay_events(@moment::timestamptz)::bigint AS copied;
@@ -49,6 +53,31 @@ WHERE e.position > @after AND e.position <= @until AND t.enabled AND e.at >= t.e
         WHEN 'model' THEN CASE WHEN cardinality(t.stages) = 0 THEN e.type = 'model.registered'
             ELSE e.type = 'model.stage_changed' AND e.data ->> 'stage' = ANY (t.stages) END
         WHEN 'event' THEN EXISTS (SELECT 1 FROM unnest(t.sources) p WHERE e.type LIKE replace(replace(p, '_', '\_'), '*', '%'))
+        WHEN 'all' THEN EXISTS (SELECT 1 FROM jsonb_array_elements(t.settings -> 'all') c WHERE CASE c ->> 'kind'
+            WHEN 'artifact' THEN e.type = 'artifact.created'
+            WHEN 'dataset' THEN e.type = 'dataset.registered'
+            WHEN 'model' THEN e.type IN ('model.registered', 'model.stage_changed')
+            WHEN 'event' THEN EXISTS (SELECT 1 FROM jsonb_array_elements_text(c -> 'sources') p WHERE e.type LIKE replace(replace(p, '_', '\_'), '*', '%'))
+            ELSE false END)
         ELSE false END
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.execution_id)
 ORDER BY e.position, t.id;
+
+-- name: FeedPeriod :one
+-- Returns the last position before a time and the last one up to another. NULL is no limit.
+SELECT coalesce((SELECT f.position FROM event_feed f WHERE f.recorded_at < sqlc.narg('since')::timestamptz ORDER BY f.recorded_at DESC, f.position DESC LIMIT 1), s.removed)::bigint AS after,
+    CASE WHEN sqlc.narg('until')::timestamptz IS NULL THEN s.position
+        ELSE coalesce((SELECT f.position FROM event_feed f WHERE f.recorded_at < sqlc.narg('until')::timestamptz ORDER BY f.recorded_at DESC, f.position DESC LIMIT 1), s.removed) END::bigint AS until
+FROM event_feed_state s;
+
+-- name: ReadFeedBack :many
+-- Returns events from the newest to the oldest. The parameters are those of ReadFeed.
+SELECT * FROM event_feed
+WHERE position > @after AND position <= @until
+    AND ((topic <> 'audit' AND project_id = ANY (@projects::uuid[])) OR (topic = 'audit' AND project_id = ANY (@audited::uuid[]))
+        OR (project_id IS NULL AND (@everything::boolean OR tenant_id = ANY (@tenants::uuid[]))))
+    AND (cardinality(@topics::text[]) = 0 OR topic = ANY (@topics::text[]))
+    AND (cardinality(@types::text[]) = 0 OR type LIKE ANY (@types::text[]))
+    AND (sqlc.narg('execution_id')::uuid IS NULL OR execution_id = sqlc.narg('execution_id')::uuid)
+ORDER BY position DESC
+LIMIT @row_limit;

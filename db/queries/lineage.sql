@@ -100,3 +100,7 @@ CROSS JOIN LATERAL (
 -- name: ProductionModels :many
 -- Returns the versions of models in production.
 SELECT entry_id FROM model_stages WHERE project_id = @project_id AND stage = 'production' ORDER BY name LIMIT @row_limit;
+
+-- name: NewestModels :many
+-- Returns the newest versions of models.
+SELECT id FROM catalogue_entries WHERE project_id = @project_id AND kind = 'Model' ORDER BY id DESC LIMIT @row_limit;

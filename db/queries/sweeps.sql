@@ -105,12 +105,18 @@ ORDER BY number;
 SELECT * FROM input_sweep_runs WHERE sweep_id = @sweep_id ORDER BY number;
 
 -- name: CountSweepRuns :many
--- Waiting are the launched runs of which nothing has been admitted yet.
+-- Waiting are the launched runs that WaitingSweepRuns returns.
 SELECT r.sweep_id, r.state, count(*) AS runs, coalesce(sum(r.gpu_hours), 0)::float8 AS gpu_hours, bool_and(r.settled) AS settled,
     count(e.id) FILTER (WHERE e.running = 0 AND e.queued = 0 AND (e.ready > 0 OR e.status = 'PENDING')) AS waiting
 FROM input_sweep_runs r
 LEFT JOIN executions e ON r.state = 'RUNNING' AND e.id = r.execution_id
 WHERE r.sweep_id = ANY (@ids::uuid[]) GROUP BY r.sweep_id, r.state;
+
+-- name: WaitingSweepRuns :many
+-- The launched runs of a sweep of which nothing has been admitted yet, or that wait with all that remains.
+SELECT r.number FROM input_sweep_runs r
+JOIN executions e ON e.id = r.execution_id
+WHERE r.sweep_id = @sweep_id AND r.state = 'RUNNING' AND e.running = 0 AND e.queued = 0 AND (e.ready > 0 OR e.status = 'PENDING');
 
 -- name: BestSweepRuns :many
 -- Runs that failed or were cancelled are not the best.

@@ -14,21 +14,21 @@ SELECT * FROM triggers WHERE project_id = @project_id AND lower(name) = lower(@n
 SELECT * FROM triggers WHERE project_id = @project_id AND lower(name) = lower(@name) FOR UPDATE;
 
 -- name: InsertTrigger :exec
-INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages)
-VALUES (@id, @tenant_id, @project_id, @name, @kind, @sources, @states, @signature, @secret, @filter, @workflow_id, @workflow_name, @version, @inputs, @priority, @enabled, @enabled_at, @owner_id, @owner_name, @created_at, @updated_at, @stages);
+INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority, enabled, enabled_at, owner_id, owner_name, created_at, updated_at, stages, settings, paused)
+VALUES (@id, @tenant_id, @project_id, @name, @kind, @sources, @states, @signature, @secret, @filter, @workflow_id, @workflow_name, @version, @inputs, @priority, @enabled, @enabled_at, @owner_id, @owner_name, @created_at, @updated_at, @stages, @settings, @paused);
 
 -- name: UpdateTrigger :exec
 UPDATE triggers SET name = @name, kind = @kind, sources = @sources, states = @states, stages = @stages, signature = @signature, secret = @secret, filter = @filter,
     workflow_id = @workflow_id, workflow_name = @workflow_name, version = @version, inputs = @inputs, priority = @priority, enabled = @enabled, enabled_at = @enabled_at,
-    owner_id = @owner_id, owner_name = @owner_name, updated_at = @updated_at
+    owner_id = @owner_id, owner_name = @owner_name, updated_at = @updated_at, settings = @settings, paused = @paused
 WHERE id = @id;
 
 -- name: DeleteTrigger :exec
 DELETE FROM triggers WHERE id = @id;
 
 -- name: TriggersOfExecutions :many
--- Returns the enabled triggers of a project that wait for the end of executions.
-SELECT * FROM triggers WHERE project_id = @project_id AND kind = 'execution' AND enabled ORDER BY id;
+-- Returns the enabled triggers of a project that wait for the end of executions, alone or with other events.
+SELECT * FROM triggers WHERE project_id = @project_id AND kind IN ('execution', 'all') AND enabled ORDER BY id;
 
 -- name: InsertDelivery :execrows
 -- Does nothing for an event that the trigger has already received.

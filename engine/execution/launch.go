@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -44,6 +45,7 @@ type LaunchRequest struct {
 	TTL            workflow.TTL // how long the execution is kept after its end; the definition sets what it leaves out
 	Sweep          *SweepRun    // nil: it belongs to no sweep
 	ScheduledAt    *time.Time   // the fire of the schedule that launches it; nil: none does
+	Purpose        query.Purpose
 	// Within, when set, is called with the ID of the new execution in the transaction that writes
 	// it. Its error rolls the launch back and is returned.
 	Within func(ctx context.Context, q *db.Queries, id uuid.UUID) error
@@ -247,7 +249,7 @@ func (s *LaunchService) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l 
 		WorkflowID: l.version.WorkflowID, VersionID: l.version.ID, WorkflowName: l.version.Name, Version: l.version.Version,
 		Name: clean(l.request.Name, maxNameLength), Priority: int32(l.request.Priority), Inputs: l.inputs, //nolint:gosec // 0 to 100
 		SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now, ScheduledAt: l.request.ScheduledAt,
-		Total: total, Pending: total - l.ready, Ready: l.ready, Levels: int32(len(plan.Levels)), Traceparent: s.traceOf(ctx), //nolint:gosec // at most total
+		Total: total, Pending: total - l.ready, Ready: l.ready, Levels: int32(len(plan.Levels)), Traceparent: s.traceOf(ctx), Purpose: string(cmp.Or(l.request.Purpose, query.Work)), //nolint:gosec // at most total
 	})
 	if err != nil {
 		return fmt.Errorf("insert execution: %w", err)

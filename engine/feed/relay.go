@@ -12,6 +12,13 @@ import (
 // Relay copies the events that were committed since the last copy, and returns how many. The copy and
 // its progress are one transaction, so a stop in between copies nothing twice.
 func (s *Service) Relay(ctx context.Context) (n int64, err error) {
+	news, err := s.queries.FeedHasNews(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("look for events: %w", err)
+	}
+	if !news {
+		return 0, nil
+	}
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		n, err = q.RelayEvents(ctx, s.config.Now().UTC())
 		return err

@@ -30,10 +30,10 @@ const (
 	DefaultItems = 200
 	DefaultFan   = 12
 
-	wideFan       = 200    // neighbours of an item that was expanded
-	maxWide       = 50     // expanded items
-	maxAncestors  = 20_000 // items above the models in production
-	maxProduction = 500    // models in production
+	wideFan      = 200    // neighbours of an item that was expanded
+	maxWide      = 50     // expanded items
+	maxAncestors = 20_000 // items above these models
+	maxModels    = 500    // whose ancestors are searched
 )
 
 // versions finds versions of workflows.
@@ -63,6 +63,7 @@ type Request struct {
 	Fan      int
 	Items    int
 	Expand   []string // keys of items with more neighbours
+	Models   bool     // requests Lineage.Models
 }
 
 // Kind is the kind of an item.
@@ -105,11 +106,12 @@ type Lineage struct {
 	Edges []graph.Edge
 	Cut   bool // see graph.Graph
 
-	Production Production
+	Production Derived // models in production
+	Models     Derived // registered models, with Request.Models
 }
 
-// Production specifies which models in production were made from the focus.
-type Production struct {
+// Derived specifies which models were made from the focus, whatever the limits of the graph.
+type Derived struct {
 	Models []Item
 	// Complete is false when the search ended at a limit or at something that the reader may not see:
 	// there may be more.
@@ -156,8 +158,13 @@ func (s *Service) Trace(ctx context.Context, q Request) (Lineage, error) {
 		}
 		out.Items = append(out.Items, item)
 	}
-	if out.Production, err = s.production(ctx, r, focus); err != nil {
-		return Lineage{}, fmt.Errorf("models made from %s: %w", focus, err)
+	if out.Production, err = s.derived(ctx, r, focus, s.queries.ProductionModels); err != nil {
+		return Lineage{}, fmt.Errorf("models in production made from %s: %w", focus, err)
+	}
+	if q.Models {
+		if out.Models, err = s.derived(ctx, r, focus, s.queries.NewestModels); err != nil {
+			return Lineage{}, fmt.Errorf("models made from %s: %w", focus, err)
+		}
 	}
 	return out, nil
 }
@@ -265,20 +272,20 @@ func kindOf(kind string) Kind {
 	}
 }
 
-// production returns the models in production of the focus's project that were made from it. It walks
-// up from them: a model has few ancestors, and a dataset may have any number of descendants.
-func (s *Service) production(ctx context.Context, r *reader, focus graph.Key) (Production, error) {
+// derived returns the listed models of the focus's project that were made from it. It walks up from
+// them: a model has few ancestors, and a dataset may have any number of descendants.
+func (s *Service) derived(ctx context.Context, r *reader, focus graph.Key, list func(ctx context.Context, project uuid.UUID, limit int32) ([]uuid.UUID, error)) (Derived, error) {
 	project, _, _ := r.place(focus)
 	if !r.subject.May(auth.CatalogueRead, project) {
-		return Production{}, nil
+		return Derived{}, nil
 	}
-	ids, err := s.queries.ProductionModels(ctx, project, maxProduction+1)
+	ids, err := list(ctx, project, maxModels+1)
 	if err != nil {
-		return Production{}, fmt.Errorf("list models in production: %w", err)
+		return Derived{}, fmt.Errorf("list models: %w", err)
 	}
-	out := Production{Complete: len(ids) <= maxProduction}
+	out := Derived{Complete: len(ids) <= maxModels}
 	var roots []graph.Key
-	for _, id := range ids[:min(len(ids), maxProduction)] {
+	for _, id := range ids[:min(len(ids), maxModels)] {
 		roots = append(roots, entryKey(id))
 	}
 	if len(roots) == 0 {

@@ -178,6 +178,12 @@ func TestWhatWasMadeFromADataset(t *testing.T) {
 	}, stepsOf(l), "count reads the value rows")
 	require.Empty(t, l.Production.Models)
 	require.True(t, l.Production.Complete)
+	require.Empty(t, l.Models.Models, "they were not requested")
+	near := b.trace(lineage.Request{Of: "dataset:digits", Down: 1, Items: 2, Models: true})
+	require.True(t, near.Cut)
+	require.Len(t, near.Models.Models, 1, "the limits of the graph do not matter")
+	require.Equal(t, "digits-net", near.Models.Models[0].Name)
+	require.True(t, near.Models.Complete)
 
 	b.exec("INSERT INTO model_stages VALUES ($1, $2, 'digits-net', 'production', 'mia', now())", x.model.ID, auth.LocalProject)
 	for _, of := range []string{"dataset:digits@1", "artifact:" + x.data.String(), "execution:" + x.run.String(), "model:digits-net"} {

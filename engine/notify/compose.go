@@ -1,8 +1,8 @@
 package notify
 
 import (
-	"encoding/json"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,53 +22,8 @@ func (s *Service) executionURL(id uuid.UUID) string {
 // shortID is the end of an ID, by which pages name executions.
 func shortID(id uuid.UUID) string { return "#" + id.String()[30:] }
 
-func (s *Service) endMessage(row db.ExecutionForNotificationRow, e Event) message.Message {
-	took := ""
-	if row.StartedAt != nil {
-		took = units.Duration(row.FinishedAt.Sub(*row.StartedAt))
-	}
-	usual := units.Duration(time.Duration(row.UsualSeconds * float64(time.Second)))
-	m := message.Message{
-		URL: s.executionURL(row.ID), Incident: incident(row.ProjectID, row.WorkflowName),
-		Data: map[string]any{
-			"execution_id": row.ID, "workflow": row.WorkflowName, "version": row.Version, "status": row.Status, "submitted_by": row.SubmittedByName,
-			"created_at": row.CreatedAt, "started_at": row.StartedAt, "finished_at": row.FinishedAt,
-		},
-	}
-	switch e {
-	case FirstFailure:
-		m.Level, m.Title = message.Error, row.WorkflowName+" failed"
-		if row.StatusBefore == "SUCCEEDED" {
-			m.Title += " after a success"
-		}
-	case Failed:
-		m.Level, m.Title = message.Error, row.WorkflowName+" failed"
-	case Recovered:
-		m.Level, m.Title = message.OK, row.WorkflowName+" recovered"
-	case Slow:
-		m.Level, m.Title = message.Warning, fmt.Sprintf("%s took %s, usually %s", row.WorkflowName, took, usual)
-	case Succeeded:
-		m.Level, m.Title = message.OK, row.WorkflowName+" succeeded"
-	case Cancelled:
-		m.Level, m.Title = message.Warning, row.WorkflowName+" was cancelled"
-	case Waiting, Approval, SchedulePaused: // other messages
-	}
-	var failure struct {
-		Message string `json:"message"`
-	}
-	if len(row.Error) > 0 && json.Unmarshal(row.Error, &failure) == nil {
-		m.Text = failure.Message
-		m.Data["error"] = failure.Message
-	}
-	m.Facts = []message.Fact{{Name: "Execution", Value: named(row.ID, row.Name)}, {Name: "Version", Value: row.Version}, {Name: "Launched by", Value: row.SubmittedByName}}
-	if took != "" {
-		m.Facts = append(m.Facts, message.Fact{Name: "Duration", Value: took})
-	}
-	return m
-}
-
-// named is an execution by its short ID and, when it has one, its name.
-func named(id uuid.UUID, name string) string {
+// ExecutionName is an execution by its short ID and, when it has one, its name.
+func ExecutionName(id uuid.UUID, name string) string {
 	if name == "" {
 		return shortID(id)
 	}
@@ -79,7 +34,7 @@ func (s *Service) waitingMessage(row db.WaitingExecutionsRow, now time.Time) mes
 	return message.Message{
 		Level: message.Warning, Title: fmt.Sprintf("%s has waited for %s", row.WorkflowName, units.Duration(now.Sub(row.CreatedAt))), Text: "No node of the execution has started.",
 		URL: s.executionURL(row.ID), Incident: "waiting/" + row.ID.String(),
-		Facts: []message.Fact{{Name: "Execution", Value: named(row.ID, row.Name)}, {Name: "Version", Value: row.Version}, {Name: "Launched by", Value: row.SubmittedByName}},
+		Facts: []message.Fact{{Name: "Execution", Value: ExecutionName(row.ID, row.Name)}, {Name: "Version", Value: row.Version}, {Name: "Launched by", Value: row.SubmittedByName}},
 		Data:  map[string]any{"execution_id": row.ID, "workflow": row.WorkflowName, "version": row.Version, "submitted_by": row.SubmittedByName, "created_at": row.CreatedAt},
 	}
 }
@@ -88,7 +43,7 @@ func (s *Service) approvalMessage(row db.PendingApprovalsRow) message.Message {
 	return message.Message{
 		Level: message.Info, Title: fmt.Sprintf("%s needs an approval: %s", row.WorkflowName, row.Name),
 		URL: fmt.Sprintf("%s/nodes/%d", s.executionURL(row.ExecutionID), row.NodeIndex), Incident: fmt.Sprintf("approval/%s/%d", row.ExecutionID, row.NodeIndex),
-		Facts: []message.Fact{{Name: "Execution", Value: named(row.ExecutionID, row.ExecutionName)}, {Name: "Launched by", Value: row.SubmittedByName}},
+		Facts: []message.Fact{{Name: "Execution", Value: ExecutionName(row.ExecutionID, row.ExecutionName)}, {Name: "Launched by", Value: row.SubmittedByName}},
 		Data:  map[string]any{"execution_id": row.ExecutionID, "workflow": row.WorkflowName, "node": row.Name, "node_index": row.NodeIndex},
 	}
 }
@@ -100,4 +55,34 @@ func (s *Service) pausedMessage(row db.PausedSchedulesRow) message.Message {
 		Facts: []message.Fact{{Name: "Workflow", Value: row.WorkflowName}},
 		Data:  map[string]any{"schedule_id": row.ID, "schedule": row.Name, "workflow": row.WorkflowName},
 	}
+}
+
+func (s *Service) stageMessage(project uuid.UUID, row db.ModelStageChangesRow) message.Message {
+	m := StageChange{Model: row.Name, Version: row.Version, Stage: row.Stage, By: row.ByName, Reason: row.Reason}.Message(s.config.PublicURL)
+	m.Incident = "model/" + incident(project, row.Name)
+	m.Facts = append(m.Facts, message.Fact{Name: "Change", Value: row.Detail})
+	m.Data["detail"] = row.Detail
+	return m
+}
+
+// StageChange is a change of the stage of a version of a model.
+type StageChange struct {
+	Model, Version string
+	Stage          string // "none" without one
+	By             string // who changed it
+	Reason         string
+}
+
+// Message is the message about the change. site is the public address of the site.
+func (c StageChange) Message(site string) message.Message {
+	m := message.Message{
+		Level: message.Info, Title: fmt.Sprintf("%s@%s is now in %s", c.Model, c.Version, c.Stage), Text: c.Reason,
+		URL:   site + "/models/" + url.PathEscape(c.Model) + "?" + url.Values{"version": {c.Version}}.Encode(),
+		Facts: []message.Fact{{Name: "Changed by", Value: c.By}},
+		Data:  map[string]any{"model": c.Model, "version": c.Version, "stage": c.Stage, "changed_by": c.By, "reason": c.Reason},
+	}
+	if c.Stage == "none" {
+		m.Title = fmt.Sprintf("%s@%s has no stage any more", c.Model, c.Version)
+	}
+	return m
 }

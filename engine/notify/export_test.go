@@ -7,6 +7,3 @@ func (s *Service) Watch(ctx context.Context) error { return s.watch(ctx) }
 
 // SendDue makes one attempt for each due message.
 func (s *Service) SendDue(ctx context.Context) error { return s.sendDue(ctx) }
-
-// QuietUntil is quietUntil.
-var QuietUntil = quietUntil

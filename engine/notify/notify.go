@@ -1,5 +1,5 @@
-// Package notify sends messages about executions, approvals and schedules to the channels that the
-// rules of a project name. A channel is a connection that receives messages. Delivery is at least
+// Package notify sends messages about executions, approvals, schedules and models to the channels that
+// the rules of a project name. A channel is a connection that receives messages. Delivery is at least
 // once: every message has an ID, by which receivers recognize repetitions.
 package notify
 
@@ -91,6 +91,7 @@ const (
 	Waiting        Event = "execution.waiting" // no node has started for some time
 	Approval       Event = "approval.waiting"
 	SchedulePaused Event = "schedule.paused" // by the server
+	StageChanged   Event = "model.stage_changed"
 )
 
 // Description is an event for people.
@@ -112,6 +113,7 @@ func Events() []Description {
 		{Waiting, "Waiting to start", "No node of an execution has started for some time."},
 		{Approval, "Approval needed", "A node waits for a person's answer."},
 		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures or because its owner lost access."},
+		{StageChanged, "Model stage changed", "A version of a model moves to another stage."},
 	}
 }
 

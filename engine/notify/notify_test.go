@@ -331,3 +331,30 @@ func TestQuietHours(t *testing.T) {
 		}
 	}
 }
+
+func TestStagesOfModels(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	b.rule(notify.Rule{Name: "models", Events: []notify.Event{notify.StageChanged}, Channels: []string{"portal"}, Workflows: []string{"digits*"}})
+	b.clock.add(time.Second)
+	for _, name := range []string{"digits", "other"} {
+		entry := uuid.Must(uuid.NewV7())
+		_, err := b.pool.Exec(b.system, `INSERT INTO catalogue_entries (id, project_id, kind, name, version, facts, created_by, created_at) VALUES ($1, $2, 'Model', $3, '2', '{}', 'ada', now())`, entry, auth.LocalProject, name)
+		require.NoError(t, err)
+		for action, stage := range map[string]any{"moved": "production", "alias_set": nil} {
+			_, err = b.pool.Exec(b.system, `INSERT INTO model_history (id, project_id, name, entry_id, version, action, detail, reason, by_name, at, stage) VALUES ($1, $2, $3, $4, '2', $5, 'from staging to production', 'Better.', 'ada', $6, $7)`,
+				uuid.Must(uuid.NewV7()), auth.LocalProject, name, entry, action, b.clock.now(), stage)
+			require.NoError(t, err)
+		}
+	}
+	require.NoError(t, b.service.Watch(b.system))
+	require.NoError(t, b.service.Watch(b.system), "a second look finds nothing new")
+	require.Len(t, b.send(), 1)
+	got := r.requests()
+	require.Len(t, got, 1)
+	require.Equal(t, "model.stage_changed", got[0].body.Type)
+	require.Equal(t, "digits@2 is now in production", got[0].body.Data["title"])
+	require.Equal(t, []any{"digits", "2", "production", "ada"}, []any{got[0].body.Data["model"], got[0].body.Data["version"], got[0].body.Data["stage"], got[0].body.Data["changed_by"]})
+	require.Equal(t, "https://flowforge.example/models/digits?version=2", got[0].body.Data["url"])
+}

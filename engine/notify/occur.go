@@ -73,7 +73,7 @@ func (s *Service) insertMessage(ctx context.Context, o occurrence, event Event, 
 	if rule.MutedUntil != nil && rule.MutedUntil.After(now) {
 		p.State, p.DueAt, p.SettledAt, p.Reason = string(Muted), nil, &now, "The rule was muted."
 	} else if zone, err := time.LoadLocation(rule.Timezone); err == nil {
-		if until, quiet := quietUntil(now, rule.QuietFrom, rule.QuietTo, zone); quiet {
+		if until, quiet := QuietUntil(now, rule.QuietFrom, rule.QuietTo, zone); quiet {
 			p.DueAt, p.Reason = &until, "Quiet hours."
 		}
 	}
@@ -89,23 +89,20 @@ func (s *Service) ExecutionEnded(ctx context.Context, id uuid.UUID) error {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return err
 	}
-	row, err := s.queries.ExecutionForNotification(ctx, id)
-	if db.IsNoRows(err) {
-		return nil // its partition was dropped
+	end, err := s.End(ctx, id)
+	if err != nil || end == nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("execution %s: %w", id, err)
-	}
-	if row.FinishedAt == nil || row.OfSweep {
-		return nil
-	}
-	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(FirstFailure), string(Recovered), string(Failed), string(Slow), string(Succeeded), string(Cancelled)}, &row.ProjectID)
+	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(FirstFailure), string(Recovered), string(Failed), string(Slow), string(Succeeded), string(Cancelled)}, &end.ProjectID)
 	if err != nil {
 		return fmt.Errorf("find notification rules: %w", err)
 	}
 	// The factor of Slow differs between rules.
 	for _, rule := range rules {
-		if err := s.emit(ctx, s.ended(row, rule.SlowFactor), []db.NotificationRule{rule}); err != nil {
+		o := occurrence{
+			key: end.Key(), project: end.ProjectID, tenant: end.TenantID, workflow: end.WorkflowName, at: *end.FinishedAt, events: end.Events(rule.SlowFactor), compose: end.Message,
+		}
+		if err := s.emit(ctx, o, []db.NotificationRule{rule}); err != nil {
 			return err
 		}
 	}
@@ -113,33 +110,4 @@ func (s *Service) ExecutionEnded(ctx context.Context, id uuid.UUID) error {
 		s.Wake()
 	}
 	return nil
-}
-
-// minHistory is how many successful executions must come before one that is slower than usual.
-const minHistory = 5
-
-func (s *Service) ended(row db.ExecutionForNotificationRow, slow float64) occurrence {
-	o := occurrence{
-		// A user can retry nodes of an ended execution, which then ends again.
-		key: fmt.Sprintf("end/%s/%d", row.ID, row.FinishedAt.UnixMicro()), project: row.ProjectID, tenant: row.TenantID, workflow: row.WorkflowName, at: *row.FinishedAt,
-		compose: func(e Event) message.Message { return s.endMessage(row, e) },
-	}
-	switch row.Status {
-	case "FAILED":
-		if row.StatusBefore != "FAILED" {
-			o.events = append(o.events, FirstFailure)
-		}
-		o.events = append(o.events, Failed)
-	case "SUCCEEDED":
-		if row.StatusBefore == "FAILED" {
-			o.events = append(o.events, Recovered)
-		}
-		if row.StartedAt != nil && row.History >= minHistory && row.FinishedAt.Sub(*row.StartedAt).Seconds() > slow*row.UsualSeconds {
-			o.events = append(o.events, Slow)
-		}
-		o.events = append(o.events, Succeeded)
-	case "CANCELLED":
-		o.events = append(o.events, Cancelled)
-	}
-	return o
 }

@@ -2,9 +2,9 @@ package notify
 
 import "time"
 
-// quietUntil returns when the quiet hours that include now end, and whether now is within them.
+// QuietUntil returns when the quiet hours that include now end, and whether now is within them.
 // from and to are HH:MM in the zone; hours with from after to span midnight.
-func quietUntil(now time.Time, from, to string, zone *time.Location) (time.Time, bool) {
+func QuietUntil(now time.Time, from, to string, zone *time.Location) (time.Time, bool) {
 	if from == "" || to == "" {
 		return time.Time{}, false
 	}

@@ -23,7 +23,7 @@ import (
 type Rule struct {
 	Name       string
 	Events     []Event
-	Workflows  []string      // names or patterns with *; none: all
+	Workflows  []string      // names or patterns with * of workflows, and of models for StageChanged; none: all
 	Channels   []string      // names of connections
 	SlowFactor float64       // of Slow: times the usual duration; 0: 2
 	Waiting    time.Duration // of Waiting; 0: 10 minutes

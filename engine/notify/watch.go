@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// lookBack is how far back the loop looks for waiting executions and paused schedules.
+	// lookBack is how far back the loop looks for waiting executions, paused schedules and stages.
 	lookBack = 8 * 24 * time.Hour
 	// watchPage is how many occurrences one query finds.
 	watchPage = 500
 )
 
-// watch stores the messages about what waits for a person or for capacity, and about paused
-// schedules.
+// watch stores the messages about what waits for a person or for capacity, about paused schedules and
+// about stages of models.
 func (s *Service) watch(ctx context.Context) error {
-	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(Waiting), string(Approval), string(SchedulePaused)}, nil)
+	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(Waiting), string(Approval), string(SchedulePaused), string(StageChanged)}, nil)
 	if err != nil {
 		return fmt.Errorf("find notification rules: %w", err)
 	}
 	for _, rule := range rules {
 		for event, find := range map[Event]func(context.Context, db.NotificationRule) error{
-			Waiting: s.watchWaiting, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules,
+			Waiting: s.watchWaiting, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, StageChanged: s.watchStages,
 		} {
 			if !slices.Contains(rule.Events, string(event)) {
 				continue
@@ -155,6 +155,27 @@ func (s *Service) watchSchedules(ctx context.Context, rule db.NotificationRule) 
 			key: fmt.Sprintf("paused/%s/%d", row.ID, row.UpdatedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.WorkflowName,
 			at: row.UpdatedAt, events: []Event{SchedulePaused},
 			compose: func(Event) message.Message { return s.pausedMessage(row) },
+		}
+	})
+}
+
+func (s *Service) watchStages(ctx context.Context, rule db.NotificationRule) error {
+	since := later(rule.EnabledAt, s.now().Add(-lookBack))
+	read := func(after *db.ModelStageChangesRow) ([]db.ModelStageChangesRow, error) {
+		var id uuid.UUID
+		if after != nil {
+			id = after.ID
+		}
+		rows, err := s.queries.ModelStageChanges(ctx, rule.ProjectID, id, since, watchPage)
+		if err != nil {
+			return nil, fmt.Errorf("find changes of stages: %w", err)
+		}
+		return rows, nil
+	}
+	return eachPage(ctx, s, rule, read, func(row db.ModelStageChangesRow) occurrence {
+		return occurrence{
+			key: "stage/" + row.ID.String(), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.Name, at: row.At, events: []Event{StageChanged},
+			compose: func(Event) message.Message { return s.stageMessage(rule.ProjectID, row) },
 		}
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
@@ -91,6 +93,8 @@ type Request struct {
 	Query  string
 	After  string // Page.Next of the page before
 	Limit  int    // DefaultPage when 0
+
+	Refresh bool // fetches or computes the list again instead of using a kept one
 }
 
 // Page is a part of the options of an input.
@@ -99,10 +103,11 @@ type Page struct {
 	Next    string // "" at the end
 	Free    bool   // other values are possible, too
 	At      time.Time
-	Stale   bool   // At is longer ago than the source allows; newer options are being fetched
+	Stale   bool   // newer options are being fetched, because At is longer ago than the source allows or on request
 	Note    string // what the options leave out, or why they are stale; sentences
 
-	Unrefreshed bool // the last refresh of stale options failed, so newer ones are not on the way
+	Unrefreshed bool      // the last refresh failed, so newer options are not on the way
+	FailedRun   uuid.UUID // the execution of that refresh, if a workflow lists the options
 }
 
 // list is what a source offers.
@@ -112,7 +117,8 @@ type list struct {
 	stale   bool
 	note    string
 
-	unrefreshed bool // the last refresh of stale options failed
+	unrefreshed bool // the last refresh failed
+	failedRun   uuid.UUID
 }
 
 // List returns options of an input of a version, for callers who may launch it. It returns NotFound
@@ -125,6 +131,9 @@ func (s *Service) List(ctx context.Context, v workflow.Version, r Request) (Page
 	}
 	subject.TenantID, subject.ProjectID = v.TenantID, v.ProjectID
 	ctx = auth.WithSubject(ctx, subject)
+	if r.Refresh {
+		ctx = context.WithValue(ctx, refresh{}, true)
+	}
 	part, ok := v.Definition.Inputs.SourceAt(r.Input)
 	if !ok {
 		return Page{}, apperr.New(apperr.NotFound, "The input %q of %s %s has no option source.", r.Input, v.Name, v.Version)
@@ -148,6 +157,11 @@ func (s *Service) List(ctx context.Context, v workflow.Version, r Request) (Page
 	page.Free = part.Source.Free
 	return page, nil
 }
+
+// refresh marks the context of a request that must not use a kept list.
+type refresh struct{}
+
+func refreshes(ctx context.Context) bool { return ctx.Value(refresh{}) != nil }
 
 // offered returns all options of the source of a field.
 func (s *Service) offered(ctx context.Context, source typeregistry.Resolved, of typeregistry.Field) (list, error) {
@@ -184,7 +198,7 @@ func cut(l list, from, limit int) Page {
 		limit = DefaultPage
 	}
 	limit = min(limit, MaxPage)
-	page := Page{At: l.at, Stale: l.stale, Note: l.note, Unrefreshed: l.unrefreshed}
+	page := Page{At: l.at, Stale: l.stale, Note: l.note, Unrefreshed: l.unrefreshed, FailedRun: l.failedRun}
 	from = min(from, len(l.options))
 	to := min(from+limit, len(l.options))
 	page.Options = l.options[from:to]

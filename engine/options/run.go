@@ -86,10 +86,28 @@ func (s *Service) answered(ctx context.Context, source typeregistry.Resolved, in
 	}
 	out, err := readOutputs(row.Outputs, source, t)
 	out.at, out.stale = *row.AnsweredAt, stale
-	if stale && row.Failure != "" {
-		out.note, out.unrefreshed = joinNotes("The last refresh failed. "+row.Failure, out.note), true
+	if row.Failure != "" {
+		out.note, out.unrefreshed, out.failedRun = joinNotes("The last refresh failed. "+row.Failure, out.note), true, row.ExecutionID
 	}
 	return out, err
+}
+
+// RunError is the error of options that an execution should have listed. It is Unavailable; its message
+// names the execution.
+type RunError struct {
+	Execution uuid.UUID
+	Text      string // sentences that do not name the execution
+
+	err *apperr.Error
+}
+
+func (e *RunError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error for users.
+func (e *RunError) Unwrap() error { return e.err }
+
+func failedRun(id uuid.UUID, text string) error {
+	return &RunError{id, text, apperr.New(apperr.Unavailable, "%s Execution: %s.", text, id)}
 }
 
 func joinNotes(a, b string) string {
@@ -100,7 +118,7 @@ func joinNotes(a, b string) string {
 }
 
 func late(l listing, row db.OptionRun) error {
-	return apperr.New(apperr.Unavailable, "The run of %s that lists the options did not end within %s. Try again later. Execution: %s.", l.source.Workflow, units.Duration(l.source.Limit()), row.ExecutionID)
+	return failedRun(row.ExecutionID, fmt.Sprintf("The run of %s that lists the options did not end within %s. Try again later.", l.source.Workflow, units.Duration(l.source.Limit())))
 }
 
 // listing finds the workflow of a source in the project of the caller.
@@ -127,17 +145,22 @@ func (r *runs) listing(ctx context.Context, source typeregistry.Resolved, input 
 // outputs returns a row with outputs. It starts a run if there are none, or only old ones. limited ends
 // the wait for a run and nothing else, so that a short timeout does not prevent the run.
 func (r *runs) outputs(ctx, limited context.Context, l listing) (row db.OptionRun, stale bool, err error) {
+	if refreshes(ctx) {
+		if err := r.renewed(ctx, limited, l); err != nil {
+			return db.OptionRun{}, false, err
+		}
+	}
 	for {
 		row, err = r.settled(ctx, l)
 		switch {
 		case err != nil && !db.IsNoRows(err):
 			return row, false, err
 		case row.AnsweredAt != nil && r.age(row) < l.source.Fresh():
-			return row, false, nil
+			return row, !row.Ended, nil
 		case row.AnsweredAt != nil && r.age(row) < l.source.Fresh()+maxAge:
 			return row, true, r.refresh(ctx, l, row)
 		case row.Failure != "" && r.now().Sub(*row.FailedAt) < retryFailed:
-			return row, false, apperr.New(apperr.Unavailable, "%s", row.Failure)
+			return row, false, failedRun(row.ExecutionID, row.Failure)
 		}
 		if db.IsNoRows(err) || row.Ended {
 			err = r.start(ctx, l, row)
@@ -149,6 +172,31 @@ func (r *runs) outputs(ctx, limited context.Context, l listing) (row db.OptionRu
 		}
 		if err != nil && !errors.Is(err, errClaimed) {
 			return row, false, err
+		}
+	}
+}
+
+// renewed starts a run whatever the age of the outputs, unless one is running, and waits until it ends
+// or limited does. Then the outputs of earlier runs count again.
+func (r *runs) renewed(ctx, limited context.Context, l listing) error {
+	for started := false; ; {
+		row, err := r.settled(ctx, l)
+		if err != nil && !db.IsNoRows(err) {
+			return err
+		}
+		if started || err == nil && !row.Ended {
+			if err = r.await(ctx, limited, row.ExecutionID); errors.Is(err, errLate) {
+				return nil
+			}
+			return err
+		}
+		err = r.start(ctx, l, row)
+		started = err == nil || errors.Is(err, errClaimed)
+		if errors.Is(err, errBusy) {
+			err = awaitSlot(limited)
+		}
+		if err != nil && !started {
+			return err
 		}
 	}
 }
@@ -170,7 +218,7 @@ func (r *runs) refresh(ctx context.Context, l listing, row db.OptionRun) error {
 // start launches a run as the caller, and claims the key in the transaction of the launch.
 func (r *runs) start(ctx context.Context, l listing, known db.OptionRun) error {
 	request := execution.LaunchRequest{
-		Workflow: l.source.Workflow, Version: l.version.Version, Inputs: l.source.Run, Priority: query.Declared, Name: execution.RunName("Options", l.input),
+		Workflow: l.source.Workflow, Version: l.version.Version, Inputs: l.source.Run, Priority: query.Declared, Name: execution.RunName("Options", l.input), Purpose: query.ListOptions,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error { return r.claim(ctx, q, l, known, id) },
 	}
 	if l.version.Definition.TTL.IsZero() {
@@ -294,9 +342,9 @@ func (r *runs) answer(ctx context.Context, l listing, e query.Execution) (failur
 
 func failureOf(l listing, e query.Execution) string {
 	if e.Status == query.Cancelled {
-		return fmt.Sprintf("The run of %s that lists the options was cancelled. Execution: %s.", l.source.Workflow, e.ID)
+		return fmt.Sprintf("The run of %s that lists the options was cancelled.", l.source.Workflow)
 	}
-	text := fmt.Sprintf("The run of %s that lists the options failed. Execution: %s.", l.source.Workflow, e.ID)
+	text := fmt.Sprintf("The run of %s that lists the options failed.", l.source.Workflow)
 	if e.Error != nil && e.Error.Message != "" {
 		text += " " + e.Error.Message
 	}

@@ -3,6 +3,7 @@ package options_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/enginetest"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/options"
 )
 
@@ -54,9 +56,13 @@ func list(t *testing.T) *listing {
 }
 
 func (l *listing) get(ctx context.Context, input string, inputs map[string]any) (options.Page, error) {
+	return l.request(ctx, options.Request{Input: input, Inputs: inputs})
+}
+
+func (l *listing) request(ctx context.Context, r options.Request) (options.Page, error) {
 	v, err := l.Workflows.Version(l.Ctx, "train", "")
 	require.NoError(l.t, err)
-	return l.service.List(ctx, v, options.Request{Input: input, Inputs: inputs})
+	return l.service.List(ctx, v, r)
 }
 
 // runs are the executions of a workflow, the oldest first.
@@ -127,6 +133,17 @@ func TestWorkflowsListOptions(t *testing.T) {
 	e, err := l.Service.Get(l.Ctx, runs[0])
 	require.NoError(t, err)
 	require.Equal(t, "Options, fast", e.Name)
+	for _, c := range []struct {
+		filter query.Filter
+		want   int
+	}{
+		{query.Filter{}, 0}, {query.Filter{Workflow: "quick"}, 1}, {query.Filter{Query: "options"}, 1},
+		{query.Filter{Purpose: query.ListOptions}, 1}, {query.Filter{Purpose: query.AnyPurpose}, 1},
+	} {
+		found, err := l.Service.List(l.Ctx, c.filter)
+		require.NoError(t, err)
+		require.Len(t, found.Executions, c.want, "%+v", c.filter)
+	}
 	require.NotNil(t, e.ExpiresAt)
 	require.Equal(t, time.Hour, e.ExpiresAt.Sub(*e.FinishedAt))
 
@@ -192,6 +209,7 @@ func TestOneRunAnswersEveryone(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, page.Stale && page.Unrefreshed)
 	require.Contains(t, page.Note, "The last refresh failed. The run of review that lists the options failed.")
+	require.Equal(t, second, page.FailedRun)
 	require.Len(t, l.runs("review"), 2, "the next run waits after a failure")
 
 	l.later.Store(240)
@@ -222,6 +240,50 @@ func TestSlowAndFailedRunsSaySo(t *testing.T) {
 	_, err = l.get(l.Ctx, "late", nil)
 	require.ErrorContains(t, err, "no disk")
 	require.Len(t, l.runs("review"), 1)
+	failed, ok := errors.AsType[*options.RunError](err)
+	require.True(t, ok)
+	require.Equal(t, run, failed.Execution)
+	require.Contains(t, failed.Text, "no disk")
+	require.NotContains(t, failed.Text, run.String())
+	require.Contains(t, apperr.MessageOf(err), run.String(), "the API and the command line name the execution")
+}
+
+// TestRequestsRefreshOptions: a request to refresh starts a run although the outputs are fresh or the
+// last run has just failed; a failed refresh keeps the outputs.
+func TestRequestsRefreshOptions(t *testing.T) {
+	t.Parallel()
+	l := list(t)
+	again := func(input string) <-chan options.Page {
+		out := make(chan options.Page, 1)
+		go func() {
+			page, err := l.request(l.Ctx, options.Request{Input: input, Refresh: true})
+			assert.NoError(t, err)
+			out <- page
+		}()
+		return out
+	}
+	first := again("slow")
+	l.answer(l.untilRuns("review", 1)[0], "a")
+	require.Equal(t, []any{"a"}, values(<-first))
+
+	second := again("slow")
+	run := l.untilRuns("review", 2)[1]
+	page, err := l.get(l.Ctx, "slow", nil)
+	require.NoError(t, err)
+	require.Equal(t, []any{"a"}, values(page), "others do not wait")
+	require.True(t, page.Stale)
+	l.command(run, execution.NodeCommand{Command: execution.CommandReject, Reason: "no disk"})
+	page = <-second
+	require.Equal(t, []any{"a"}, values(page))
+	require.True(t, page.Unrefreshed)
+	require.Equal(t, run, page.FailedRun)
+
+	third := again("slow")
+	l.answer(l.untilRuns("review", 3)[2], "b")
+	page = <-third
+	require.Equal(t, []any{"b"}, values(page))
+	require.False(t, page.Stale || page.Unrefreshed)
+	require.Empty(t, page.Note)
 }
 
 // TestRunsOfOptionsAreLimited: a project runs at most five at once, whatever the inputs; others wait

@@ -78,20 +78,33 @@ func newWeb(c Config) *web {
 // stale and fetched again in the background.
 func (s *Service) fetched(ctx context.Context, source typeregistry.Resolved, t *typeregistry.Type) (list, error) {
 	found, stale, err := s.web.get(ctx, source)
+	failed := ""
 	if err != nil {
-		return list{}, err
+		found, stale = s.web.known(source.URL), true
+		if found == nil || !refreshes(ctx) || s.config.Now().Sub(found.at) >= maxAge {
+			return list{}, err
+		}
+		failed = "The last refresh failed. " + apperr.MessageOf(err)
 	}
 	out, err := readAnswer(found.body, source, t)
 	out.at, out.stale = found.at, stale
+	if failed != "" {
+		out.note, out.unrefreshed = joinNotes(failed, out.note), true
+	}
 	return out, err
+}
+
+// known returns the answer of an address that was fetched before, or nil.
+func (w *web) known(address string) *answer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.kept[address]
 }
 
 // get returns the answer of an address. One that is fresh is used again.
 func (w *web) get(ctx context.Context, source typeregistry.Resolved) (found *answer, stale bool, err error) {
-	w.mu.Lock()
-	kept := w.kept[source.URL]
-	w.mu.Unlock()
-	if kept != nil {
+	kept := w.known(source.URL)
+	if kept != nil && !refreshes(ctx) {
 		age := w.now().Sub(kept.at)
 		switch {
 		case age < max(source.Fresh(), minFresh):

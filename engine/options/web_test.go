@@ -113,6 +113,37 @@ func TestAnswersAreKept(t *testing.T) {
 	require.EqualValues(t, 2, e.requested.Load())
 }
 
+// TestAnswersAreRefreshed: a request to refresh fetches a fresh list again, and keeps the older list if
+// that fails.
+func TestAnswersAreRefreshed(t *testing.T) {
+	t.Parallel()
+	var down atomic.Bool
+	e := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		if down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		_, _ = fmt.Fprint(w, `[1, 2]`)
+	})
+	resolved, kind := source(t, "Integer", map[string]any{"http": e.URL + "/list", "cache": "10m"}, nil, "")
+	again := context.WithValue(t.Context(), refresh{}, true)
+	for range 2 {
+		_, err := e.service.fetched(again, resolved, kind)
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 2, e.requested.Load())
+	down.Store(true)
+	old, err := e.service.fetched(again, resolved, kind)
+	require.NoError(t, err)
+	require.Len(t, old.options, 2)
+	require.True(t, old.unrefreshed)
+	require.Contains(t, old.note, "The last refresh failed.")
+	require.Contains(t, old.note, "502 Bad Gateway")
+	e.now.Add(int64(maxAge.Seconds()) + 1)
+	_, err = e.service.fetched(again, resolved, kind)
+	require.ErrorContains(t, err, "502 Bad Gateway")
+}
+
 func TestEndpointsFail(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

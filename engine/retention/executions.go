@@ -26,6 +26,7 @@ func removed() []string {
 	return []string{
 		"nodes", "attempts", "events", "reports", "checkpoints", "checkpoint_folders", "node_orders", "node_commands", "locks", "lock_waits",
 		"pod_events", "tracebacks", "gang_members", "stream_pieces", "open_logs", "dead_letters", "cached_results", "execution_idempotency_keys",
+		"inbox_items",
 	}
 }
 

@@ -163,7 +163,7 @@ func TestEveryTableOfExecutionsIsKnown(t *testing.T) {
 		"execution_changes": "the index takes them, and removes its entry of the execution",
 		"input_sweep_runs":  "a sweep keeps its runs", "schedule_occurrences": "a schedule keeps its occurrences",
 		"backfill_slots": "a backfill keeps its times", "trigger_deliveries": "a trigger keeps its deliveries for 30 days",
-		"event_feed": "the feed has its own retention", "option_runs": "outputs are cached until keep_until",
+		"event_feed": "the feed has its own retention", "event_deliveries": "consumers still receive the events", "option_runs": "outputs are cached until keep_until",
 	}
 	for _, name := range removed() {
 		known[name] = "removed"

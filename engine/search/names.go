@@ -112,6 +112,9 @@ func States() []string {
 	return []string{"pending", "running", "paused", "succeeded", "failed", "cancelled", "live"}
 }
 
+// Purposes are the words of the field purpose.
+func Purposes() []string { return []string{"work", "options"} }
+
 // FactFields returns the fields that every execution has.
 func FactFields() []Field {
 	text, number := []Type{String}, []Type{Number}
@@ -120,6 +123,8 @@ func FactFields() []Field {
 	}
 	state := fact("state", text, "State of the execution")
 	state.Words = States()
+	purpose := fact("purpose", text, "Why it was launched: work, or to list the options of an input")
+	purpose.Words = Purposes()
 	return []Field{
 		state,
 		fact("workflow", text, "Name of the workflow"),
@@ -132,6 +137,7 @@ func FactFields() []Field {
 		fact("log", text, "Text in the lines of its logs; of the last 30 days unless the query has since:"),
 		fact("id", text, "The beginning or the end of its ID"),
 		fact("sweep", text, "The sweep that launched it, by the beginning or the end of its ID"),
+		purpose,
 		fact("sha", text, "Beginning of the SHA-256 of its code or of one of its artifacts"),
 		fact("since", []Type{Time}, "Launched at or after, or within a duration such as 7d"),
 		fact("until", []Type{Time}, "Launched before"),

@@ -1,6 +1,9 @@
 package search
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Op compares a field with a value.
 type Op string
@@ -86,4 +89,20 @@ func Used(e Expr) []Field {
 	}
 	walk(e)
 	return fields
+}
+
+// Selects reports whether a condition selects executions by a word without a field or by one of the
+// facts. Excluding executions by a fact does not select any.
+func Selects(e Expr, facts ...string) bool {
+	switch e := e.(type) {
+	case And:
+		return slices.ContainsFunc(e, func(of Expr) bool { return Selects(of, facts...) })
+	case Or:
+		return slices.ContainsFunc(e, func(of Expr) bool { return Selects(of, facts...) })
+	case Text:
+		return true
+	case Compare:
+		return e.Field.Part == Facts && e.Op != Differs && e.Op != Lacks && slices.Contains(facts, e.Field.Name)
+	}
+	return false
 }

@@ -152,10 +152,19 @@ func (s *Service) allRuns(ctx context.Context, sw Sweep) ([]Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the runs of sweep %s: %w", sw.ID, err)
 	}
+	waiting, err := s.queries.WaitingSweepRuns(ctx, sw.ID)
+	if err != nil {
+		return nil, fmt.Errorf("find the waiting runs of sweep %s: %w", sw.ID, err)
+	}
+	waits := make(map[int32]bool, len(waiting))
+	for _, number := range waiting {
+		waits[number] = true
+	}
 	runs := make([]Run, len(rows))
 	var ranked []int
 	for i, r := range rows {
 		runs[i] = runOf(r)
+		runs[i].Waiting = waits[r.Number]
 		if runs[i].comparable() && sw.Objective != nil {
 			ranked = append(ranked, i)
 		}

@@ -225,7 +225,8 @@ type Run struct {
 	StartedAt    *time.Time
 	FinishedAt   *time.Time
 	GPUHours     float64
-	Rank         int // 1 is the best; 0: without an objective
+	Rank         int  // 1 is the best; 0: without an objective
+	Waiting      bool // for quota, with all that it could start
 }
 
 // Importance is how much one parameter matters for the objective.

@@ -339,6 +339,9 @@ func TestRunsThatWaitForQuotaCount(t *testing.T) {
 	})
 	now := b.until(sw.ID, "one to be admitted and two to wait", func(sw sweep.Sweep) bool { return sw.Counts.Running == 3 && sw.Counts.Queued == 2 })
 	require.Equal(t, 3, now.Counts.Created, "the others are not chosen yet")
+	runs, _, err := b.sweeps.Runs(b.ctx, sw.ID, sweep.Filter{})
+	require.NoError(t, err)
+	require.Len(t, slices.DeleteFunc(runs, func(r sweep.Run) bool { return !r.Waiting }), 2)
 	require.NoError(t, b.sweeps.Stop(b.ctx, sw.ID, true))
 	b.until(sw.ID, "those that wait to end", func(sw sweep.Sweep) bool { return sw.Counts.Cancelled >= 2 && sw.Counts.Queued == 0 })
 }
@@ -362,4 +365,7 @@ func TestRunsHaveTheLabelsOfTheirSweep(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, index.Labels{Tags: []string{"baseline", "study"}, Note: "The first try"}, labels[*run.ExecutionID])
 	}
+	recent, err := b.config.Executions.RecentInputs(b.ctx, sw.WorkflowID, auth.LocalProject, 10)
+	require.NoError(t, err)
+	require.Empty(t, recent, "users did not enter the inputs of runs")
 }

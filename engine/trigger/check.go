@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -28,33 +29,44 @@ type checked struct {
 	workflowID   uuid.UUID
 	workflowName string
 	inputs       []byte
+	settings     []byte // nil for kinds that have none
 }
 
 // check fills in defaults and returns Invalid with the fields at fault.
 func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (checked, error) {
 	sp.Name, sp.Filter, sp.Secret = strings.TrimSpace(sp.Name), strings.TrimSpace(sp.Filter), strings.TrimSpace(sp.Secret)
+	sp.fill()
 	fields := sp.problems()
 	if sp.Stages = unique(sp.Stages); sp.Kind != OnModel {
 		sp.Stages = []string{}
 	}
 	if sp.Kind == OnWebhook {
-		sp.Sources, sp.States = []string{}, []string{}
 		if sp.Secret != "" && !s.config.Secrets.Exists(ctx, sp.Secret) {
 			fields = append(fields, apperr.Field{Path: "secret", Message: fmt.Sprintf("There is no secret called %q in this project.", sp.Secret)})
 		}
 	} else {
 		sp.Signature, sp.Secret = "", ""
-		sp.Sources = unique(sp.Sources)
-		if sp.States = unique(sp.States); sp.Kind != OnExecution {
-			sp.States = []string{}
-		} else if len(sp.States) == 0 {
-			sp.States = []string{"SUCCEEDED"}
-		}
+	}
+	fields = append(fields, s.checkConnection(ctx, sp)...)
+	if sp.Sources = unique(sp.Sources); sp.Kind == OnWebhook || sp.Kind == OnAll || sp.Kind.Polls() {
+		sp.Sources = []string{}
+	}
+	if sp.States = unique(sp.States); sp.Kind != OnExecution {
+		sp.States = []string{}
+	} else if len(sp.States) == 0 {
+		sp.States = []string{"SUCCEEDED"}
 	}
 	if sp.Inputs == nil {
 		sp.Inputs = map[string]any{}
 	}
 	c := checked{Spec: sp}
+	if sp.HTTP != nil || sp.S3 != nil || sp.Join != nil {
+		raw, err := json.Marshal(settings{sp.HTTP, sp.S3, sp.Join})
+		if err != nil {
+			return c, fmt.Errorf("encode settings: %w", err)
+		}
+		c.settings = raw
+	}
 	raw, err := json.Marshal(sp.Inputs)
 	if err != nil {
 		return c, fmt.Errorf("encode inputs: %w", err)
@@ -74,7 +86,7 @@ func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (che
 
 // problems are what is wrong with a spec by itself.
 func (sp *Spec) problems() (fields []apperr.Field) {
-	refuse := func(when bool, field, format string, args ...any) {
+	var refuse refuser = func(when bool, field, format string, args ...any) {
 		if when {
 			fields = append(fields, apperr.Field{Path: field, Message: fmt.Sprintf(format, args...)})
 		}
@@ -83,30 +95,78 @@ func (sp *Spec) problems() (fields []apperr.Field) {
 	refuse(strings.EqualFold(sp.Name, "new"), "name", `"new" is reserved. Choose another name.`)
 	switch sp.Kind {
 	case OnExecution:
-		refuse(len(sp.Sources) == 0, "sources", "Enter at least one workflow.")
-		refuse(len(sp.Sources) > maxList, "sources", "Enter at most %d names.", maxList)
-		for _, w := range sp.Sources {
-			_, err := path.Match(w, "")
-			refuse(err != nil || w == "" || len(w) > 200, "sources", "%q is not a name or a pattern such as digits.*", w)
-		}
-		for _, state := range sp.States {
-			refuse(!slices.Contains(states(), state), "states", "%q is not a state in which an execution ends. The states are %s.", state, strings.Join(states(), ", "))
-		}
+		executionProblems(sp.Sources, sp.States, refuse)
 	case OnWebhook:
 		refuse(!slices.Contains(Signatures(), sp.Signature), "signature", "Choose github, gitlab, standard or bearer.")
 		refuse(sp.Secret == "", "secret", "Choose a secret of the project.")
 	case OnArtifact, OnDataset, OnModel, OnEvent:
-		sp.eventProblems(refuse)
+		eventProblems(sp.Kind, sp.Sources, sp.Stages, refuse)
+	case OnHTTP:
+		sp.HTTP.problems(refuse)
+	case OnS3:
+		sp.S3.problems(refuse)
+	case OnAll:
+		sp.Join.problems(refuse)
 	default:
-		refuse(true, "kind", "Choose execution, artifact, dataset, model, event or webhook.")
+		refuse(true, "kind", "Choose execution, artifact, dataset, model, event, webhook, http, s3 or all.")
 		return fields
 	}
 	if sp.Filter != "" {
-		problem := checkExpression(sp.Kind, sp.Filter)
+		problem := checkExpression(sp.names(), sp.Filter)
 		refuse(problem != "", "filter", "%s", problem)
 	}
 	refuse(sp.Priority != nil && (*sp.Priority < 0 || *sp.Priority > 100), "priority", "Enter 0 to 100.")
-	return append(fields, checkTags(sp.Kind, "inputs", sp.Inputs)...)
+	return append(fields, checkTags(sp.names(), "inputs", sp.Inputs)...)
+}
+
+// refuser notes that a field has a wrong value.
+type refuser func(when bool, field, format string, args ...any)
+
+// at returns a refuser of the fields below a path.
+func (r refuser) at(path string) refuser {
+	return func(when bool, field, format string, args ...any) { r(when, path+"."+field, format, args...) }
+}
+
+// fill keeps the settings of the kind alone, trims texts and sets defaults.
+func (sp *Spec) fill() {
+	poll, bucket, join := sp.HTTP, sp.S3, sp.Join
+	sp.HTTP, sp.S3, sp.Join = nil, nil, nil
+	switch sp.Kind { //nolint:exhaustive // the others have no settings
+	case OnHTTP:
+		sp.HTTP = poll.filled()
+	case OnS3:
+		sp.S3 = bucket.filled()
+	case OnAll:
+		sp.Join = join.filled()
+	}
+}
+
+// executionProblems are what is wrong with the executions that a trigger or a condition waits for.
+func executionProblems(sources, ends []string, refuse refuser) {
+	refuse(len(sources) == 0, "sources", "Enter at least one workflow.")
+	refuse(len(sources) > maxList, "sources", "Enter at most %d names.", maxList)
+	for _, w := range sources {
+		_, err := path.Match(w, "")
+		refuse(err != nil || w == "" || len(w) > 200, "sources", "%q is not a name or a pattern such as digits.*", w)
+	}
+	for _, state := range ends {
+		refuse(!slices.Contains(states(), state), "states", "%q is not a state in which an execution ends. The states are %s.", state, strings.Join(states(), ", "))
+	}
+}
+
+// checkConnection checks that the connection of a trigger that polls exists and that the subject may use it.
+func (s *Service) checkConnection(ctx context.Context, sp Spec) []apperr.Field {
+	var kind, name, field string
+	switch {
+	case sp.HTTP != nil:
+		kind, name, field = connection.HTTP, sp.HTTP.Connection, "http.connection"
+	case sp.S3 != nil:
+		kind, name, field = connection.S3, sp.S3.Connection, "s3.connection"
+	}
+	if name == "" || s.config.Connections.Exists(ctx, kind, name) {
+		return nil
+	}
+	return []apperr.Field{{Path: field, Message: fmt.Sprintf("There is no connection %q of the kind %s in this project that you may use.", name, kind)}}
 }
 
 // checkTarget checks the workflow to launch, and the inputs that do not depend on the event.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
@@ -30,6 +31,8 @@ type event struct {
 	source  *uuid.UUID
 	depth   int  // triggers in the chain up to the one that receives it
 	own     bool // the trigger launched the execution that the event is about
+	// within, if not nil, writes what goes with the delivery in its transaction.
+	within func(ctx context.Context, q *db.Queries) error
 }
 
 // ExecutionEnded launches the workflows whose triggers wait for the end of an execution. It can be
@@ -53,19 +56,33 @@ func (s *Service) ExecutionEnded(ctx context.Context, e query.Execution) error {
 	if err != nil {
 		return err
 	}
+	ev := event{
+		// A user can retry nodes of an ended execution, which then ends again.
+		key: fmt.Sprintf("end/%s/%d", e.ID, e.FinishedAt.UnixMicro()), subject: e.WorkflowName + " " + strings.ToLower(string(e.Status)),
+		env: map[string]any{"execution": executionEnv(e)}, source: &e.ID, depth: depth,
+	}
 	var failures []error
 	for _, row := range rows {
-		if e.FinishedAt.Before(row.EnabledAt) || !slices.Contains(row.States, string(e.Status)) || !covers(row.Sources, e.WorkflowName) {
+		if e.FinishedAt.Before(row.EnabledAt) {
 			continue
 		}
-		_, err := s.deliver(ctx, row, event{
-			// A user can retry nodes of an ended execution, which then ends again.
-			key: fmt.Sprintf("end/%s/%d", e.ID, e.FinishedAt.UnixMicro()), subject: e.WorkflowName + " " + strings.ToLower(string(e.Status)),
-			env: map[string]any{"execution": executionEnv(e)}, source: &e.ID, depth: depth,
-		})
-		failures = append(failures, err)
+		failures = append(failures, s.executionEnded(ctx, row, e, ev))
 	}
 	return errors.Join(failures...)
+}
+
+// executionEnded passes the end of an execution to a trigger.
+func (s *Service) executionEnded(ctx context.Context, row db.Trigger, e query.Execution, ev event) error {
+	ends := func(sources, states []string) bool {
+		return slices.Contains(states, string(e.Status)) && covers(sources, e.WorkflowName)
+	}
+	if Kind(row.Kind) == OnExecution {
+		if !ends(row.Sources, row.States) {
+			return nil
+		}
+		return s.deliverOrDefer(ctx, row, ev)
+	}
+	return s.joinMatching(ctx, row, ev, *e.FinishedAt, func(c Condition) bool { return c.Kind == OnExecution && ends(c.Sources, c.States) })
 }
 
 func wrap(what string, err error) error {
@@ -148,7 +165,10 @@ func decide(t Trigger, ev event) decision {
 // delivered again.
 func (s *Service) deliver(ctx context.Context, row db.Trigger, ev event) (Delivery, error) {
 	if d, err := s.queries.DeliveryOfKey(ctx, row.ID, ev.key); err == nil {
-		return repeated(d), nil
+		if ev.within != nil { // an earlier transaction recorded it without what goes with it
+			err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error { return ev.within(ctx, q) })
+		}
+		return repeated(d), err
 	} else if !db.IsNoRows(err) {
 		return Delivery{}, fmt.Errorf("find delivery of trigger %s: %w", row.ID, err)
 	}
@@ -166,16 +186,25 @@ func (s *Service) deliver(ctx context.Context, row db.Trigger, ev event) (Delive
 			return Delivery{}, fmt.Errorf("launch for trigger %s: %w", row.ID, err)
 		}
 	}
-	err = s.record(ctx, s.queries, row, ev, dec, nil)
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error { return s.record(ctx, q, row, ev, dec, nil) })
 	if err != nil && !errors.Is(err, errRepeated) {
 		return Delivery{}, err
 	}
 	return s.recorded(ctx, row.ID, ev.key)
 }
 
+// owner returns a context in which the owner of a trigger acts, with their current permissions.
+func (s *Service) owner(ctx context.Context, row db.Trigger) (context.Context, error) {
+	subject, err := s.config.Acting(row.OwnerID, row.OwnerName, row.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	return auth.WithSubject(ctx, subject), nil
+}
+
 // launch launches the workflow of a trigger and records the delivery in the same transaction.
 func (s *Service) launch(ctx context.Context, row db.Trigger, t Trigger, ev event, inputs map[string]any) error {
-	subject, err := s.config.Acting(row.OwnerID, row.OwnerName, row.ProjectID)
+	owner, err := s.owner(ctx, row)
 	if err != nil {
 		return err
 	}
@@ -184,7 +213,7 @@ func (s *Service) launch(ctx context.Context, row db.Trigger, t Trigger, ev even
 		priority = query.Priority(*t.Priority)
 	}
 	s.config.Crash("launch.begin")
-	_, _, err = s.config.Executions.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
+	_, _, err = s.config.Executions.Launch(owner, execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: priority, Name: execution.RunName(row.Name, ev.subject),
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			s.config.Crash("launch.within")
@@ -209,7 +238,8 @@ func refusal(err error) (decision, error) {
 	return d, nil
 }
 
-// record writes a delivery, or returns errRepeated.
+// record writes a delivery and what goes with it, or returns errRepeated. q is a transaction. The delivery
+// comes first, since it locks the trigger as changes of the trigger do.
 func (s *Service) record(ctx context.Context, q *db.Queries, row db.Trigger, ev event, dec decision, launched *uuid.UUID) error {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -230,6 +260,9 @@ func (s *Service) record(ctx context.Context, q *db.Queries, row db.Trigger, ev 
 	}
 	if n == 0 {
 		return errRepeated
+	}
+	if ev.within != nil {
+		return ev.within(ctx, q)
 	}
 	return nil
 }

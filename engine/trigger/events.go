@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,41 +17,42 @@ import (
 )
 
 const (
-	// feedEvery is the time between two looks at the feed without a wake-up.
-	feedEvery = 2 * time.Second
+	// lookEvery is the time between two looks without a wake-up.
+	lookEvery = 2 * time.Second
 	// feedChunk is how many positions of the feed one step reads.
 	feedChunk = 500
-	// tries is how often a launch that fails for a temporary reason is tried before the delivery fails.
-	tries = 10
 )
 
 // Wake makes Run look at the feed now.
-func (s *Service) Wake() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *Service) Wake() { signal(s.wake) }
 
-// Run passes the events of the feed to triggers until ctx ends. The leader calls it; a second loop would
-// launch nothing twice, since each launch records its delivery.
+// Run passes the events of the feed to triggers, repeats launches that failed, and polls, until ctx ends.
+// The leader calls it; a second loop would launch nothing twice, since each launch records its delivery.
 func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { s.runFeed(ctx) })
+	all.Go(func() { s.runRetries(ctx) })
+	all.Go(func() { s.runPolls(ctx) })
+	all.Wait()
+}
+
+func (s *Service) runFeed(ctx context.Context) {
+	var pruned time.Time
 	for ctx.Err() == nil {
 		more, err := s.ReceiveEvents(ctx)
+		if err == nil && !more {
+			_, err = s.ExpireJoins(ctx)
+		}
+		if err == nil && time.Since(pruned) > time.Hour {
+			pruned, err = time.Now(), s.pruneJoins(ctx)
+		}
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("events could not be passed to triggers; the next look retries", "error", err)
 		}
-		if more && err == nil {
-			continue
+		if !more || err != nil {
+			s.rest(ctx, s.wake, lookEvery)
 		}
-		timer := time.NewTimer(feedEvery)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		case <-s.wake:
-		}
-		timer.Stop()
 	}
 }
 
@@ -79,7 +81,6 @@ func (s *Service) ReceiveEvents(ctx context.Context) (more bool, err error) {
 		}
 	}
 	s.config.Crash("feed.received")
-	clear(s.failed)
 	if err := s.queries.MoveTriggerFeed(ctx, until); err != nil {
 		return false, fmt.Errorf("store the position in the feed: %w", err)
 	}
@@ -88,14 +89,7 @@ func (s *Service) ReceiveEvents(ctx context.Context) (more bool, err error) {
 
 // receive passes an event to a trigger that waits for its type.
 func (s *Service) receive(ctx context.Context, row db.Trigger, e db.EventFeed) error {
-	env, err := feedEnv(Kind(row.Kind), e)
-	if err != nil {
-		return err
-	}
-	if !matches(row, env) {
-		return nil
-	}
-	ev := event{key: "event/" + e.ID, subject: e.Type + " " + e.Subject, env: env, source: e.ExecutionID, depth: 1}
+	ev := event{key: "event/" + e.ID, subject: e.Type + " " + e.Subject, source: e.ExecutionID, depth: 1}
 	if e.ExecutionID != nil {
 		origin, err := s.queries.TriggerOfExecution(ctx, *e.ExecutionID)
 		if err != nil && !db.IsNoRows(err) {
@@ -105,35 +99,28 @@ func (s *Service) receive(ctx context.Context, row db.Trigger, e db.EventFeed) e
 			ev.depth, ev.own = int(origin.Depth)+1, origin.TriggerID == row.ID
 		}
 	}
-	_, err = s.deliver(ctx, row, ev)
-	if err == nil {
-		return nil
+	if Kind(row.Kind) == OnAll {
+		return s.receiveForJoin(ctx, row, e, ev)
 	}
-	key := row.ID.String() + ev.key
-	if s.failed[key]++; s.failed[key] < tries || ctx.Err() != nil {
+	var err error
+	if ev.env, err = feedEnv(Kind(row.Kind), e); err != nil || !matches(Kind(row.Kind), row.Sources, ev.env) {
 		return err
 	}
-	s.config.Logger.Warn("a trigger could not launch", "trigger", row.ID, "event", e.ID, "error", err)
-	dec := decision{outcome: Failed, reason: ReasonUnavailable, message: fmt.Sprintf("The launch failed %d times for a temporary reason. Deliver the event again later.", tries)}
-	if err := s.record(ctx, s.queries, row, ev, dec, nil); err != nil && !isRepeated(err) {
-		return err
-	}
-	return nil
+	return s.deliverOrDefer(ctx, row, ev)
 }
 
-// matches reports whether a trigger waits for an event of its type with this name.
-func matches(row db.Trigger, env map[string]any) bool {
-	kind := Kind(row.Kind)
+// matches reports whether sources name the object of an event of their type.
+func matches(kind Kind, sources []string, env map[string]any) bool {
 	if kind == OnEvent {
 		return true
 	}
 	object, _ := env[names(kind)[0]].(map[string]any)
 	name, _ := object["name"].(string)
 	if kind != OnArtifact {
-		return covers(row.Sources, name)
+		return covers(sources, name)
 	}
 	producer, _ := object["workflow"].(string)
-	return slices.ContainsFunc(row.Sources, func(source string) bool {
+	return slices.ContainsFunc(sources, func(source string) bool {
 		of, artifact, both := strings.Cut(source, "/")
 		if !both {
 			of, artifact = "*", source
@@ -167,13 +154,13 @@ func textOf(id *uuid.UUID) any {
 	return id.String()
 }
 
-// eventProblems are what is wrong with the events that a spec waits for.
-func (sp *Spec) eventProblems(refuse func(when bool, field, format string, args ...any)) {
-	what := map[Kind]string{OnArtifact: "artifact", OnDataset: "dataset", OnModel: "model", OnEvent: "type of events"}[sp.Kind]
-	refuse(len(sp.Sources) == 0, "sources", "Enter at least one %s, or a pattern with *.", what)
-	refuse(len(sp.Sources) > maxList, "sources", "Enter at most %d names.", maxList)
-	for _, source := range sp.Sources {
-		if sp.Kind == OnEvent {
+// eventProblems are what is wrong with the events that a trigger or a condition waits for.
+func eventProblems(kind Kind, sources, stages []string, refuse refuser) {
+	what := map[Kind]string{OnArtifact: "artifact", OnDataset: "dataset", OnModel: "model", OnEvent: "type of events"}[kind]
+	refuse(len(sources) == 0, "sources", "Enter at least one %s, or a pattern with *.", what)
+	refuse(len(sources) > maxList, "sources", "Enter at most %d names.", maxList)
+	for _, source := range sources {
+		if kind == OnEvent {
 			refuse(!feed.IsType(source), "sources", "%q is not a type of events or a pattern such as execution.*", source)
 			refuse(strings.HasPrefix(source, "audit."), "sources", "Triggers do not receive events of the audit log, because everyone in the project can read deliveries.")
 			continue
@@ -181,7 +168,7 @@ func (sp *Spec) eventProblems(refuse func(when bool, field, format string, args 
 		_, err := path.Match(source, "")
 		refuse(err != nil || len(source) > 200, "sources", "%q is not a name or a pattern with *", source)
 	}
-	for _, stage := range sp.Stages {
+	for _, stage := range stages {
 		refuse(!slices.Contains(ModelStages(), stage), "stages", "%q is not a stage. The stages are %s.", stage, strings.Join(ModelStages(), ", "))
 	}
 }

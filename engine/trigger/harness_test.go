@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"sync/atomic"
@@ -12,7 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
+	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/outgoing"
 	"github.com/flowforge/flowforge/engine/enginetest"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -41,8 +45,10 @@ type bundle struct {
 	engine   *execution.Service
 	triggers *trigger.Service
 	config   trigger.Config
-	denied   *atomic.Bool
-	now      time.Time
+
+	connections *connection.Service
+	denied      *atomic.Bool
+	now         time.Time
 }
 
 const target = `{name: retrain, version: 1.0.0, inputs: [
@@ -53,7 +59,11 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	e := enginetest.New(t)
 	b := &bundle{t: t, ctx: e.Ctx, pool: e.Pool, engine: e.Service, denied: &e.Denied, now: time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)}
+	keys, err := secret.NewKeyring(bytes.Repeat([]byte("s"), 32))
+	require.NoError(t, err)
+	b.connections = connection.NewService(connection.Config{Pool: e.Pool, Keys: keys, Now: time.Now})
 	b.config = trigger.Config{
+		Connections: b.connections, Dialer: outgoing.Dialer{OwnHosts: true},
 		Pool: e.Pool, Workflows: e.Workflows, Executions: e.Service.Launches, Secrets: secrets{}, Logger: e.Log, Now: func() time.Time { return b.now }, Acting: e.Acting,
 	}
 	b.triggers = trigger.New(b.config)
@@ -107,4 +117,15 @@ func header(pairs ...string) http.Header {
 		h.Set(pairs[i], pairs[i+1])
 	}
 	return h
+}
+
+// crashes calls f, which stops at a point.
+func (b *bundle) crashes(point string, f func()) {
+	b.t.Helper()
+	require.PanicsWithValue(b.t, point, f)
+}
+
+func (b *bundle) eventually(ok func() bool) {
+	b.t.Helper()
+	require.Eventually(b.t, ok, time.Minute, 10*time.Millisecond)
 }

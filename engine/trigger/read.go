@@ -116,7 +116,7 @@ type Trial struct {
 }
 
 // Try evaluates a trigger with an event, and launches nothing. The event has the names that
-// expressions read: execution, artifact, dataset, model or event; or payload, headers and query. It returns Invalid for other names.
+// expressions read: those of the kind or, for OnAll, of the conditions. It returns Invalid for other names.
 func (s *Service) Try(ctx context.Context, name string, env map[string]any) (Trial, error) {
 	t, err := s.Get(ctx, name)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Service) try(ctx context.Context, t Trigger, env map[string]any) (Trial
 	if err != nil {
 		return Trial{}, err
 	}
-	if err := checkEnv(t.Kind, env); err != nil {
+	if err := checkEnv(t.names(), env); err != nil {
 		return Trial{}, err
 	}
 	dec := decide(t, event{env: env, depth: 1})
@@ -153,8 +153,7 @@ func (s *Service) try(ctx context.Context, t Trigger, env map[string]any) (Trial
 	return trial, nil
 }
 
-func checkEnv(kind Kind, env map[string]any) error {
-	known := names(kind)
+func checkEnv(known []string, env map[string]any) error {
 	var fields []apperr.Field
 	for name := range env {
 		if !slices.Contains(known, name) {

@@ -2,7 +2,9 @@ package trigger
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -86,21 +88,63 @@ func (s *Service) Put(ctx context.Context, former string, sp Spec) (Trigger, err
 		if err != nil {
 			return err
 		}
-		before := factsOf(row)
-		if c.Enabled && !row.Enabled {
-			row.EnabledAt = now
-		}
-		c.apply(&row)
-		row.OwnerID, row.OwnerName, row.UpdatedAt = subject.ID, subject.Name, now
-		if err := q.UpdateTrigger(ctx, updateOf(row)); err != nil {
-			return taken(err, row.Name)
-		}
-		return audit.Record(ctx, q, entry("trigger.update", row, before, factsOf(row)))
+		return s.update(ctx, q, subject, c, row, now)
 	})
 	if err != nil {
 		return Trigger{}, fmt.Errorf("store trigger %s: %w", c.Name, err)
 	}
+	signal(s.due)
 	return s.Get(ctx, c.Name)
+}
+
+// update changes a trigger, and restarts its polls or joins if what they are about changes.
+func (s *Service) update(ctx context.Context, q *db.Queries, subject auth.Subject, c checked, row db.Trigger, now time.Time) error {
+	was, err := triggerOf(row)
+	if err != nil {
+		return err
+	}
+	before := factsOf(row)
+	turnedOn := c.Enabled && !row.Enabled
+	if turnedOn {
+		row.EnabledAt = now
+	}
+	c.apply(&row)
+	row.OwnerID, row.OwnerName, row.UpdatedAt, row.Paused = subject.ID, subject.Name, now, ""
+	if err := q.UpdateTrigger(ctx, updateOf(row)); err != nil {
+		return taken(err, row.Name)
+	}
+	switch {
+	case !reflect.DeepEqual(was.Join, c.Join):
+		err = q.DropJoins(ctx, row.ID)
+	case turnedOn:
+		err = q.DropOpenJoins(ctx, row.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("drop the joins of trigger %s: %w", row.ID, err)
+	}
+	switch {
+	case !c.Kind.Polls():
+		err = q.DeletePolls(ctx, row.ID)
+	case was.polled() != c.polled():
+		err = restart(ctx, q, row.ID, !c.existing(), now)
+	case turnedOn:
+		err = restart(ctx, q, row.ID, true, now)
+	default:
+		err = q.InterruptPoll(ctx, now, row.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("change the polls of trigger %s: %w", row.ID, err)
+	}
+	return audit.Record(ctx, q, entry("trigger.update", row, before, factsOf(row)))
+}
+
+// restart makes a trigger poll from the beginning. baseline: what exists already is no event.
+func restart(ctx context.Context, q *db.Queries, trigger uuid.UUID, baseline bool, now time.Time) error {
+	epoch, err := uuid.NewV7()
+	if err != nil {
+		return fmt.Errorf("make the id of an epoch: %w", err)
+	}
+	return q.RestartPolls(ctx, trigger, epoch, baseline, now)
 }
 
 // changeable returns a trigger that the subject may change: its owner, and users who may cancel the
@@ -124,8 +168,18 @@ func (s *Service) Switch(ctx context.Context, name string, on bool) error {
 			return nil
 		}
 		before, now := factsOf(row), s.now()
-		if row.Enabled, row.UpdatedAt = on, now; on {
+		row.Enabled, row.Paused, row.UpdatedAt = on, "", now
+		var err error
+		if on {
 			row.EnabledAt = now
+			if Kind(row.Kind).Polls() {
+				err = restart(ctx, q, row.ID, true, now)
+			} else {
+				err = q.DropOpenJoins(ctx, row.ID)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("start trigger %s: %w", name, err)
 		}
 		if err := q.UpdateTrigger(ctx, updateOf(row)); err != nil {
 			return fmt.Errorf("switch trigger %s: %w", name, err)
@@ -183,6 +237,11 @@ func insert(ctx context.Context, q *db.Queries, subject auth.Subject, c checked,
 	if err := q.InsertTrigger(ctx, db.InsertTriggerParams(row)); err != nil {
 		return taken(err, c.Name)
 	}
+	if c.Kind.Polls() {
+		if err := restart(ctx, q, row.ID, !c.existing(), now); err != nil {
+			return fmt.Errorf("start the polls of trigger %s: %w", c.Name, err)
+		}
+	}
 	return audit.Record(ctx, q, entry("trigger.create", row, nil, factsOf(row)))
 }
 
@@ -197,7 +256,7 @@ func taken(err error, name string) error {
 // apply sets the columns that people edit.
 func (c checked) apply(row *db.Trigger) {
 	row.Name, row.Kind, row.Sources, row.States, row.Stages = c.Name, string(c.Kind), c.Sources, c.States, c.Stages
-	row.Signature, row.Secret, row.Filter = string(c.Signature), c.Secret, c.Filter
+	row.Signature, row.Secret, row.Filter, row.Settings = string(c.Signature), c.Secret, c.Filter, c.settings
 	row.WorkflowID, row.WorkflowName, row.Version, row.Inputs, row.Enabled = c.workflowID, c.workflowName, c.Version, c.inputs, c.Enabled
 	row.Priority = nil
 	if c.Priority != nil {
@@ -209,7 +268,7 @@ func updateOf(row db.Trigger) db.UpdateTriggerParams {
 	return db.UpdateTriggerParams{
 		ID: row.ID, Name: row.Name, Kind: row.Kind, Sources: row.Sources, States: row.States, Stages: row.Stages, Signature: row.Signature, Secret: row.Secret, Filter: row.Filter,
 		WorkflowID: row.WorkflowID, WorkflowName: row.WorkflowName, Version: row.Version, Inputs: row.Inputs, Priority: row.Priority,
-		Enabled: row.Enabled, EnabledAt: row.EnabledAt, OwnerID: row.OwnerID, OwnerName: row.OwnerName, UpdatedAt: row.UpdatedAt,
+		Enabled: row.Enabled, EnabledAt: row.EnabledAt, OwnerID: row.OwnerID, OwnerName: row.OwnerName, UpdatedAt: row.UpdatedAt, Settings: row.Settings, Paused: row.Paused,
 	}
 }
 
@@ -225,12 +284,15 @@ type facts struct {
 	Version  string   `json:"version,omitempty"`
 	Enabled  bool     `json:"enabled"`
 	Owner    string   `json:"owner"`
+
+	Settings json.RawMessage `json:"settings,omitempty"`
+	Paused   string          `json:"paused,omitempty"`
 }
 
 func factsOf(row db.Trigger) facts {
 	return facts{
 		Kind: row.Kind, Sources: row.Sources, States: row.States, Stages: row.Stages, Secret: row.Secret, Filter: row.Filter,
-		Workflow: row.WorkflowName, Version: row.Version, Enabled: row.Enabled, Owner: row.OwnerName,
+		Workflow: row.WorkflowName, Version: row.Version, Enabled: row.Enabled, Owner: row.OwnerName, Settings: row.Settings, Paused: row.Paused,
 	}
 }
 

@@ -18,23 +18,38 @@ import (
 // tag matches {{ expression }}.
 var tag = regexp.MustCompile(`(?s)\{\{\s*(.*?)\s*\}\}`)
 
-// names returns the names that the expressions of a kind read.
+// names returns the names that the expressions of a kind read. Those of OnAll depend on the conditions.
 func names(kind Kind) []string {
-	if kind == OnWebhook {
+	switch kind { //nolint:exhaustive // the others have the name of their kind
+	case OnWebhook:
 		return []string{"payload", "headers", "query"}
+	case OnS3:
+		return []string{"object"}
 	}
 	return []string{string(kind)}
 }
 
-// checkExpression returns what is wrong with an expression, "" for nothing.
-func checkExpression(kind Kind, text string) string {
+// names returns the names that the expressions of a trigger read.
+func (sp *Spec) names() []string {
+	if sp.Kind != OnAll || sp.Join == nil {
+		return names(sp.Kind)
+	}
+	list := []string{joinName}
+	for _, c := range sp.Join.All {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
+// checkExpression returns what is wrong with an expression that reads known names, "" for nothing.
+func checkExpression(known []string, text string) string {
 	e, err := expression.Parse(text)
 	if err != nil {
 		return apperr.MessageOf(err)
 	}
 	for _, ref := range e.References() {
-		if !slices.Contains(names(kind), ref.Path[0]) {
-			return fmt.Sprintf("Unknown name %q. Expressions of this trigger read %s.", ref.Path[0], strings.Join(names(kind), ", "))
+		if !slices.Contains(known, ref.Path[0]) {
+			return fmt.Sprintf("Unknown name %q. Expressions of this trigger read %s.", ref.Path[0], strings.Join(known, ", "))
 		}
 	}
 	return ""
@@ -54,21 +69,21 @@ func tagged(v any) bool {
 }
 
 // checkTags returns what is wrong with the tags of a value.
-func checkTags(kind Kind, path string, v any) (fields []apperr.Field) {
+func checkTags(known []string, path string, v any) (fields []apperr.Field) {
 	switch v := v.(type) {
 	case string:
 		for _, m := range tag.FindAllStringSubmatch(v, -1) {
-			if problem := checkExpression(kind, m[1]); problem != "" {
+			if problem := checkExpression(known, m[1]); problem != "" {
 				fields = append(fields, apperr.Field{Path: path, Message: problem})
 			}
 		}
 	case []any:
 		for i, item := range v {
-			fields = append(fields, checkTags(kind, fmt.Sprintf("%s.%d", path, i), item)...)
+			fields = append(fields, checkTags(known, fmt.Sprintf("%s.%d", path, i), item)...)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			fields = append(fields, checkTags(kind, path+"."+name, v[name])...)
+			fields = append(fields, checkTags(known, path+"."+name, v[name])...)
 		}
 	}
 	return fields
@@ -136,6 +151,11 @@ func renderText(text, path string, env map[string]any, fields *[]apperr.Field) a
 			return string(raw)
 		}
 	})
+}
+
+func encode(v any) ([]byte, error) {
+	raw, err := json.Marshal(v)
+	return raw, wrap("encode payload", err)
 }
 
 // decode decodes one JSON value. Numbers keep their digits.

@@ -1,12 +1,15 @@
 // Package trigger launches workflows when something happens: an execution of another workflow ends, an
-// artifact, a dataset or a model appears, any other event of the feed is recorded, or a signed webhook
-// arrives. Each event launches at most one execution of each trigger, also when
+// artifact, a dataset or a model appears, any other event of the feed is recorded, a signed webhook
+// arrives, an address changes, an object appears in a bucket, or several of these events have happened.
+// Each event launches at most one execution of each trigger, also when
 // it is reported again. Executions are launched by the owner of the trigger, with their current
 // permissions.
 package trigger
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -14,7 +17,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/outgoing"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -34,12 +39,22 @@ type Secrets interface {
 	Reveal(ctx context.Context, project uuid.UUID, name string) (string, error)
 }
 
+// Connections are the connections with which triggers poll.
+type Connections interface {
+	Exists(ctx context.Context, kind, name string) bool
+	Document(ctx context.Context, project uuid.UUID, name string) (connection.Document, error)
+	Reveal(ctx context.Context, project uuid.UUID, name, field string) (string, error)
+}
+
 // Config configures a Service. The fields up to Acting are required.
 type Config struct {
 	Pool       *pgxpool.Pool
 	Workflows  *workflow.Service
 	Executions Executions
 	Secrets    Secrets
+	// Connections and Dialer are for triggers that poll.
+	Connections Connections
+	Dialer      outgoing.Dialer
 	// Acting returns a user with their current permissions, in a project.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
@@ -54,8 +69,9 @@ type Config struct {
 type Service struct {
 	config  Config
 	queries *db.Queries
-	wake    chan struct{}
-	failed  map[string]int // of ReceiveEvents: failures of a trigger and an event
+	wake    chan struct{} // of the loop that reads the feed
+	retry   chan struct{} // of the loop that repeats launches
+	due     chan struct{} // of the loop that polls
 }
 
 // New returns a Service.
@@ -69,7 +85,7 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{config: c, queries: db.New(c.Pool), wake: make(chan struct{}, 1), failed: map[string]int{}}
+	return &Service{config: c, queries: db.New(c.Pool), wake: make(chan struct{}, 1), retry: make(chan struct{}, 1), due: make(chan struct{}, 1)}
 }
 
 // now is the current time in UTC, with the precision of Postgres.
@@ -86,10 +102,18 @@ const (
 	OnModel     Kind = "model"     // a version of a model is registered, or enters a stage
 	OnEvent     Kind = "event"     // any event of the feed
 	OnWebhook   Kind = "webhook"   // a signed request arrives
+	OnHTTP      Kind = "http"      // what an address responds changes, or begins to exist
+	OnS3        Kind = "s3"        // an object appears or changes in a bucket
+	OnAll       Kind = "all"       // all of several conditions have an event
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{OnExecution, OnArtifact, OnDataset, OnModel, OnEvent, OnWebhook} }
+func Kinds() []Kind {
+	return []Kind{OnExecution, OnArtifact, OnDataset, OnModel, OnEvent, OnWebhook, OnHTTP, OnS3, OnAll}
+}
+
+// Polls reports whether triggers of the kind poll.
+func (k Kind) Polls() bool { return k == OnHTTP || k == OnS3 }
 
 // ModelStages returns the stages for which a trigger can wait.
 func ModelStages() []string { return []string{"staging", "production", "archived", "none"} }
@@ -112,17 +136,27 @@ func Signatures() []Signature { return []Signature{GitHub, GitLab, Standard, Bea
 type Spec struct {
 	Name      string
 	Kind      Kind
-	Sources   []string  // all but OnWebhook: names or patterns with *: of workflows, artifacts (workflow/artifact), datasets, models or types of events
+	Sources   []string  // of the kinds on events: names or patterns with *: of workflows, artifacts (workflow/artifact), datasets, models or types of events
 	States    []string  // of OnExecution: FAILED, SUCCEEDED or CANCELLED; none: SUCCEEDED
 	Stages    []string  // of OnModel: stages that a version enters; none: a version is registered
 	Signature Signature // of OnWebhook
 	Secret    string    // of OnWebhook: name of a secret of the project
+	HTTP      *HTTPPoll // of OnHTTP
+	S3        *S3Poll   // of OnS3
+	Join      *Join     // of OnAll
 	Filter    string    // an expression of what Env describes; "": every event launches
 	Workflow  string    // name or ID of the workflow to launch
 	Version   string    // "": the latest
 	Inputs    map[string]any
 	Priority  *int // nil: that of the workflow
 	Enabled   bool
+}
+
+// settings are the parts of a spec that only some kinds have, as they are stored.
+type settings struct {
+	HTTP *HTTPPoll `json:"http,omitempty"`
+	S3   *S3Poll   `json:"s3,omitempty"`
+	*Join
 }
 
 // Trigger is a stored trigger.
@@ -134,6 +168,7 @@ type Trigger struct {
 	OwnerID    uuid.UUID
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
+	Paused     string // why the server turned it off; "" if it did not
 }
 
 // Outcome is what a delivery caused.
@@ -142,7 +177,7 @@ type Outcome string
 // The outcomes.
 const (
 	Launched Outcome = "LAUNCHED"
-	Skipped  Outcome = "SKIPPED"  // by the filter, the depth limit, or because it was a test of the sender
+	Skipped  Outcome = "SKIPPED"  // such as by the filter or the depth limit
 	Failed   Outcome = "FAILED"   // the launch was refused, or an expression could not be evaluated
 	Rejected Outcome = "REJECTED" // the signature was wrong
 )
@@ -158,6 +193,10 @@ const (
 	ReasonLoop      = "loop" // the trigger launched the execution that the event is about
 	// ReasonUnavailable means that a temporary failure of the launch did not end.
 	ReasonUnavailable = "unavailable"
+	ReasonOff         = "off"     // the trigger was turned off before a repeated launch succeeded
+	ReasonKey         = "key"     // the key of a join could not be evaluated
+	ReasonJoined      = "joined"  // the join of this key has launched before
+	ReasonExpired     = "expired" // not all conditions of a join had an event in its window
 )
 
 // Delivery is an event that reached a trigger.
@@ -193,7 +232,7 @@ func absent(name string) error {
 
 func triggerOf(row db.Trigger) (Trigger, error) {
 	t := Trigger{
-		ID: row.ID, WorkflowID: row.WorkflowID, Owner: row.OwnerName, OwnerID: row.OwnerID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		ID: row.ID, WorkflowID: row.WorkflowID, Paused: row.Paused, Owner: row.OwnerName, OwnerID: row.OwnerID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
 		Spec: Spec{
 			Name: row.Name, Kind: Kind(row.Kind), Sources: row.Sources, States: row.States, Stages: row.Stages, Signature: Signature(row.Signature), Secret: row.Secret, Filter: row.Filter,
 			Workflow: row.WorkflowName, Version: row.Version, Enabled: row.Enabled,
@@ -201,6 +240,13 @@ func triggerOf(row db.Trigger) (Trigger, error) {
 	}
 	if row.Priority != nil {
 		t.Priority = new(int(*row.Priority))
+	}
+	if row.Settings != nil {
+		set := settings{}
+		if err := json.Unmarshal(row.Settings, &set); err != nil {
+			return t, fmt.Errorf("settings of trigger %s: %w", row.ID, err)
+		}
+		t.HTTP, t.S3, t.Join = set.HTTP, set.S3, set.Join
 	}
 	return t, decode(row.Inputs, &t.Inputs)
 }

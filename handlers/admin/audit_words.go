@@ -12,6 +12,7 @@ func actionText(action string) string {
 		"quota.update": "changed the limits of", "user.make_admin": "granted administrator rights to", "user.remove_admin": "revoked administrator rights of",
 		"session.begin": "signed in", "session.end": "signed out", "session.end_all": "signed out everywhere", "login_link.create": "issued a login link",
 		"execution.keep": "kept", "execution.release": "stopped keeping", "execution.expire": "removed the expired",
+		"event_consumer.redeliver": "redelivered dead letters of", "event_consumer.discard": "discarded dead letters of",
 		"pool.drain": "changed the drain of", "pool.drain_worker": "changed the drain of a worker of", "pool.create_token": "created a token of", "pool.revoke_token": "revoked a token of",
 		"catalogue.register": "registered", "workflow.register": "registered a version of",
 	}
@@ -39,8 +40,8 @@ func actionText(action string) string {
 func nounName(noun string) string {
 	names := map[string]string{
 		"session": "Sign-ins", "login_link": "Login links", "member": "Members", "group": "Groups", "quota": "Limits", "user": "People", "key": "API keys", "api_key": "API keys",
-		"metaflow_datastore": "Metaflow datastores",
-		"catalogue":          "Catalogue", "type": "Types", "blob": "Files",
+		"metaflow_datastore": "Metaflow datastores", "event_consumer": "Consumers of events",
+		"catalogue": "Catalogue", "type": "Types", "blob": "Files",
 		"breaker": "Circuit breakers", "retry_budget": "Retry budgets", "dead_letter": "Dead letters", "delivery": "Deliveries",
 	}
 	if name, ok := names[noun]; ok {

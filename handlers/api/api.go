@@ -37,6 +37,8 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
+	"github.com/flowforge/flowforge/engine/feed/consumer"
+	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/engine/options"
@@ -186,9 +188,11 @@ type Config struct {
 	Sweeps        *sweep.Service
 	Schedules     *schedule.Service
 	Backfills     *backfill.Service
+	Inbox         *inbox.Service
 	Notifications *notify.Service
 	Triggers      *trigger.Service
 	Feed          *feed.Service
+	Consumers     *consumer.Service // of the feed
 	Views         *view.Service
 	Reports       *report.Service
 	Lineage       *lineage.Service

@@ -75,7 +75,7 @@ func (h *feedAPI) list(ctx context.Context, in *feedQuery) (*body[contract.Cloud
 	}
 	out := contract.CloudEventList{Events: make([]contract.CloudEvent, 0, len(page.Events)), Next: page.Next, More: page.More}
 	for _, e := range page.Events {
-		out.Events = append(out.Events, toCloudEvent(e))
+		out.Events = append(out.Events, e.CloudEvent())
 	}
 	return reply(out), nil
 }
@@ -111,7 +111,7 @@ func (h *feedAPI) follow(w http.ResponseWriter, r *http.Request) error {
 	defer ping.Stop()
 	for {
 		for _, e := range page.Events {
-			data, err := json.Marshal(toCloudEvent(e))
+			data, err := json.Marshal(e.CloudEvent())
 			if err != nil {
 				return err
 			}
@@ -151,19 +151,5 @@ func (h *feedAPI) wait(ctx context.Context, stream *web.Stream, cursor string, l
 				return true
 			}
 		}
-	}
-}
-
-func toCloudEvent(e feed.Event) contract.CloudEvent {
-	source := "/"
-	switch {
-	case e.ProjectID != nil:
-		source = "/projects/" + e.ProjectID.String()
-	case e.TenantID != nil:
-		source = "/tenants/" + e.TenantID.String()
-	}
-	return contract.CloudEvent{
-		SpecVersion: "1.0", ID: e.ID, Source: source, Type: e.Type, Subject: e.Subject, Time: e.At, DataContentType: "application/json",
-		Topic: e.Topic, Cursor: e.Cursor, ExecutionID: e.ExecutionID, Data: e.Data,
 	}
 }

@@ -53,6 +53,7 @@ type executionQuery struct {
 	Status   stateNames `query:"status" doc:"Comma-separated states"`
 	User     string     `query:"user" doc:"Name of the user who launched it" maxLength:"200"`
 	Text     string     `query:"q" doc:"Text to find in the name, workflow name or ID" maxLength:"200"`
+	Purpose  string     `query:"purpose" doc:"Return only executions with this purpose; by default, executions that list options are included only if the request selects them by workflow, text or ID" enum:"work,options,any"`
 	From     time.Time  `query:"from" doc:"Return executions launched at or after this time"`
 	To       time.Time  `query:"to" doc:"Return executions launched before this time"`
 	TableQuery
@@ -169,6 +170,7 @@ func decodeInputs(raw json.RawMessage) (map[string]any, error) {
 func (h *executionAPI) apiExecutions(ctx context.Context, in *executionQuery) (*body[contract.ExecutionPage], error) {
 	filter := query.Filter{
 		Workflow: in.Workflow, User: in.User, Query: in.Text, From: in.From, To: in.To, After: cmp.Or(in.Page, in.Cursor), Limit: in.Limit,
+		Purpose: query.Purpose(strings.ToUpper(in.Purpose)),
 	}
 	for status := range strings.SplitSeq(string(in.Status), ",") {
 		if status != "" {
@@ -282,12 +284,16 @@ func toExecutionBody(e query.Execution) contract.ExecutionBody {
 			p.Layer = fmt.Sprintf("Layer %d/%d - Executing: %s", min(e.LevelsDone+1, e.Levels), e.Levels, strings.Join(e.CurrentNodes, ", "))
 		}
 	}
-	return contract.ExecutionBody{
+	out := contract.ExecutionBody{
 		ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName, Version: e.Version, Name: e.Name,
 		Status: string(e.Status), Priority: int(e.Priority), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt,
 		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, TTL: keptFor(e.TTL), ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
 		Progress: p, Reason: e.Reason, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
 	}
+	if e.Purpose == query.ListOptions {
+		out.Purpose = "options"
+	}
+	return out
 }
 
 // nodeBodies returns nodes with the states of the nodes that they were expanded into.

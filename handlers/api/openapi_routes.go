@@ -18,9 +18,10 @@ func describeRoutes(api huma.API) {
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
 		{Name: "Views", Description: "Saved execution tables: a query with columns, order and grouping."},
-		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log."},
+		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log, and its consumers."},
 		{Name: "Triggers", Description: "Workflows launched by events: an execution ends, an artifact or a model appears, a webhook arrives."},
 		{Name: "Notifications", Description: "Rules that send messages about executions to channels, and the messages."},
+		{Name: "Inbox", Description: "Notifications of the caller, and what they want to be notified of."},
 		{Name: "Reports", Description: "Markdown pages with live blocks, and their revisions."},
 		{Name: "Lineage", Description: "Upstream and downstream lineage of artifacts, datasets and models."},
 		{Name: "Models", Description: "Stages, aliases and promotions of models."},

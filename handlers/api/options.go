@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/web/contract"
@@ -16,6 +18,7 @@ type OptionQuery struct {
 	Query   string `query:"q" doc:"Text to find in the options" maxLength:"500"`
 	After   string `query:"after" doc:"Cursor: next from the previous response" maxLength:"20"`
 	Limit   int    `query:"limit" doc:"Number of options per page" minimum:"1" maximum:"200" default:"20"`
+	Refresh bool   `query:"refresh" doc:"Fetch or compute the list again instead of using a cached one"`
 }
 
 // optionAPI serves the options of inputs.
@@ -43,7 +46,7 @@ func (h *optionAPI) apiOptions(ctx context.Context, in *OptionQuery, inputs map[
 	if err != nil {
 		return nil, err
 	}
-	page, err := h.Options.List(ctx, v, options.Request{Input: in.Input, Inputs: inputs, Query: in.Query, After: in.After, Limit: in.Limit})
+	page, err := h.Options.List(ctx, v, options.Request{Input: in.Input, Inputs: inputs, Query: in.Query, After: in.After, Limit: in.Limit, Refresh: in.Refresh})
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +54,9 @@ func (h *optionAPI) apiOptions(ctx context.Context, in *OptionQuery, inputs map[
 	if !page.At.IsZero() {
 		at := page.At.UTC()
 		out.At = &at
+	}
+	if page.FailedRun != uuid.Nil {
+		out.FailedExecution = &page.FailedRun
 	}
 	for i, o := range page.Options {
 		out.Options[i] = contract.OptionBody{Value: o.Value, Label: o.Label, Description: o.Description}

@@ -287,6 +287,6 @@ func toSweepBody(sw sweep.Sweep) contract.SweepBody {
 func toSweepRun(r sweep.Run) contract.SweepRun {
 	return contract.SweepRun{
 		Index: r.Index, ExecutionID: r.ExecutionID, State: string(r.State), Values: r.Values, SpaceVersion: r.SpaceVersion, Objective: r.Objective, Step: r.Step,
-		BestStep: r.BestStep, Message: r.Message, Rank: r.Rank, GPUHours: r.GPUHours, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
+		BestStep: r.BestStep, Message: r.Message, Rank: r.Rank, Waiting: r.Waiting, GPUHours: r.GPUHours, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt,
 	}
 }

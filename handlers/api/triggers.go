@@ -60,6 +60,10 @@ func (h *triggerAPI) mount(api *operations) {
 		Summary: "Delete a trigger with its deliveries", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteTrigger)
 	operation(api, post("test-trigger", "/triggers/{name}/test", "Show what a trigger would do about an event, without launching", tag), h.apiTestTrigger)
+	poll := post("poll-trigger", "/triggers/{name}/poll", "Make a trigger poll now", tag)
+	poll.DefaultStatus = http.StatusAccepted
+	operation(api, poll, h.apiPollTrigger)
+	operation(api, get("list-trigger-joins", "/triggers/{name}/joins", "List the joins of a trigger that wait for more events", tag), h.apiTriggerJoins)
 	operation(api, get("list-trigger-deliveries", "/triggers/{name}/deliveries", "List the events that reached a trigger, newest first", tag), h.apiTriggerDeliveries)
 	operation(api, post("redeliver-trigger", "/triggers/{name}/deliveries/{delivery_id}/redeliver", "Deliver an event again", tag), h.apiRedeliverTrigger)
 }
@@ -69,11 +73,18 @@ func (h *triggerAPI) apiTriggers(ctx context.Context, _ *struct{}) (*body[contra
 	if err != nil {
 		return nil, err
 	}
+	polls, err := h.Triggers.Polls(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := contract.TriggerList{Triggers: make([]contract.TriggerBody, 0, len(list))}
 	for _, t := range list {
 		b, err := h.toTriggerBody(t)
 		if err != nil {
 			return nil, err
+		}
+		if p, ok := polls[t.ID]; ok {
+			b.Polls = toTriggerPolls(p)
 		}
 		out.Triggers = append(out.Triggers, b)
 	}
@@ -81,18 +92,28 @@ func (h *triggerAPI) apiTriggers(ctx context.Context, _ *struct{}) (*body[contra
 }
 
 func (h *triggerAPI) apiTrigger(ctx context.Context, in *TriggerPath) (*body[contract.TriggerBody], error) {
-	return h.replyTrigger(h.Triggers.Get(ctx, in.Name))
+	return h.replyTrigger(ctx)(h.Triggers.Get(ctx, in.Name))
 }
 
-func (h *triggerAPI) replyTrigger(t trigger.Trigger, err error) (*body[contract.TriggerBody], error) {
-	if err != nil {
-		return nil, err
+// replyTrigger returns a function that makes the response of a trigger.
+func (h *triggerAPI) replyTrigger(ctx context.Context) func(trigger.Trigger, error) (*body[contract.TriggerBody], error) {
+	return func(t trigger.Trigger, err error) (*body[contract.TriggerBody], error) {
+		if err != nil {
+			return nil, err
+		}
+		b, err := h.toTriggerBody(t)
+		if err != nil {
+			return nil, err
+		}
+		polls, err := h.Triggers.PollsOf(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if polls != nil {
+			b.Polls = toTriggerPolls(*polls)
+		}
+		return reply(b), nil
 	}
-	b, err := h.toTriggerBody(t)
-	if err != nil {
-		return nil, err
-	}
-	return reply(b), nil
 }
 
 func (h *triggerAPI) apiPutTrigger(ctx context.Context, in *PutTriggerInput) (*body[contract.TriggerBody], error) {
@@ -108,11 +129,29 @@ func (h *triggerAPI) apiPutTrigger(ctx context.Context, in *PutTriggerInput) (*b
 		}
 		former = before.Name
 	}
-	return h.replyTrigger(h.Triggers.Put(ctx, former, trigger.Spec{
-		Name: in.Name, Kind: trigger.Kind(in.Body.Kind), Sources: in.Body.Sources, States: in.Body.States, Stages: in.Body.Stages,
-		Signature: trigger.Signature(in.Body.Signature), Secret: in.Body.Secret, Filter: in.Body.Filter,
-		Workflow: in.Body.Workflow, Version: in.Body.Version, Inputs: inputs, Priority: in.Body.Priority, Enabled: !in.Body.Disabled,
-	}))
+	return h.replyTrigger(ctx)(h.Triggers.Put(ctx, former, triggerSpec(in.Name, in.Body, inputs)))
+}
+
+// triggerSpec is the trigger of a request.
+func triggerSpec(name string, in contract.TriggerInput, inputs map[string]any) trigger.Spec {
+	sp := trigger.Spec{
+		Name: name, Kind: trigger.Kind(in.Kind), Sources: in.Sources, States: in.States, Stages: in.Stages,
+		Signature: trigger.Signature(in.Signature), Secret: in.Secret, Filter: in.Filter,
+		Workflow: in.Workflow, Version: in.Version, Inputs: inputs, Priority: in.Priority, Enabled: !in.Disabled,
+	}
+	if h := in.HTTP; h != nil {
+		sp.HTTP = &trigger.HTTPPoll{URL: h.URL, Connection: h.Connection, Path: h.Path, When: trigger.When(h.When), Every: h.Every, Existing: h.Existing}
+	}
+	if in.S3 != nil {
+		sp.S3 = new(trigger.S3Poll(*in.S3))
+	}
+	if len(in.All) > 0 || in.Within != "" || in.By != "" {
+		sp.Join = &trigger.Join{Within: in.Within, By: in.By}
+		for _, c := range in.All {
+			sp.Join.All = append(sp.Join.All, trigger.Condition{Name: c.Name, Kind: trigger.Kind(c.Kind), Sources: c.Sources, States: c.States, Stages: c.Stages, Filter: c.Filter, By: c.By})
+		}
+	}
+	return sp
 }
 
 func (h *triggerAPI) apiDeleteTrigger(ctx context.Context, in *TriggerPath) (*struct{}, error) {
@@ -144,6 +183,21 @@ func (h *triggerAPI) apiTriggerDeliveries(ctx context.Context, in *triggerDelive
 	for _, d := range page.Deliveries {
 		out.Deliveries = append(out.Deliveries, toTriggerDelivery(d))
 	}
+	if before != nil {
+		return reply(out), nil
+	}
+	t, err := h.Triggers.Get(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	pending, count, err := h.Triggers.PendingOf(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range pending {
+		out.Pending = append(out.Pending, contract.TriggerPending{Subject: p.Subject, Failures: p.Failures, Error: p.Error, SourceID: p.SourceID, NextAt: p.NextAt})
+	}
+	out.PendingCount = count
 	return reply(out), nil
 }
 
@@ -171,7 +225,52 @@ func (h *triggerAPI) toTriggerBody(t trigger.Trigger) (contract.TriggerBody, err
 	if t.Kind == trigger.OnWebhook {
 		b.HookURL = t.HookURL(h.PublicURL)
 	}
+	b.Paused = t.Paused
+	if p := t.HTTP; p != nil {
+		b.HTTP = &contract.TriggerHTTP{URL: p.URL, Connection: p.Connection, Path: p.Path, When: string(p.When), Every: p.Every, Existing: p.Existing}
+	}
+	if t.S3 != nil {
+		b.S3 = new(contract.TriggerS3(*t.S3))
+	}
+	if t.Join != nil {
+		b.Within, b.By = t.Join.Within, t.Join.By
+		for _, c := range t.Join.All {
+			b.All = append(b.All, contract.TriggerCondition{Name: c.Name, Kind: string(c.Kind), Sources: c.Sources, States: c.States, Stages: c.Stages, Filter: c.Filter, By: c.By})
+		}
+	}
 	return b, err
+}
+
+func toTriggerPolls(p trigger.Polls) *contract.TriggerPolls {
+	return &contract.TriggerPolls{LastAt: p.Last, NextAt: p.Next, Status: p.Status, Failures: p.Failures, Error: p.Error}
+}
+
+func (h *triggerAPI) apiPollTrigger(ctx context.Context, in *TriggerPath) (*struct{}, error) {
+	return nil, h.Triggers.PollNow(ctx, in.Name)
+}
+
+func (h *triggerAPI) apiTriggerJoins(ctx context.Context, in *TriggerPath) (*body[contract.TriggerJoinList], error) {
+	t, err := h.Triggers.Get(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	list, count, err := h.Triggers.Partials(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.TriggerJoinList{Joins: make([]contract.TriggerJoin, 0, len(list)), Count: count}
+	for _, p := range list {
+		j := contract.TriggerJoin{Key: p.Key, ExpiresAt: p.ExpiresAt}
+		for _, c := range p.Conditions {
+			a := contract.TriggerArrival{Name: c.Condition, Subject: c.Subject, SourceID: c.SourceID}
+			if c.Subject != "" {
+				a.At = &c.At
+			}
+			j.Conditions = append(j.Conditions, a)
+		}
+		out.Joins = append(out.Joins, j)
+	}
+	return reply(out), nil
 }
 
 func toTriggerDelivery(d trigger.Delivery) contract.TriggerDelivery {

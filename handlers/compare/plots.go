@@ -89,6 +89,7 @@ func frameOf(c choice, compared comparison.Comparison) views.PlotFrame {
 		}
 	}
 	slices.SortStableFunc(f.Columns, func(a, b views.PlotColumn) int { return strings.Compare(a.Role, b.Role) }) // input, metric
+	shorten(f.Columns)
 	f.Objective = slices.IndexFunc(f.Columns, func(c views.PlotColumn) bool { return c.Role == "metric" && c.Name == objective })
 	if f.Objective < 0 {
 		f.Objective = slices.IndexFunc(f.Columns, func(c views.PlotColumn) bool { return c.Role == "metric" && better[c.Name] != "" })
@@ -104,6 +105,20 @@ func frameOf(c choice, compared comparison.Comparison) views.PlotFrame {
 		f.Best = bestOf(*o)
 	}
 	return f
+}
+
+// shorten labels inputs with the last part of their paths, unless other columns end with it, too.
+func shorten(columns []views.PlotColumn) {
+	end := func(c views.PlotColumn) string { return c.Name[strings.LastIndexByte(c.Name, '.')+1:] }
+	count := map[string]int{}
+	for _, c := range columns {
+		count[end(c)]++
+	}
+	for i, c := range columns {
+		if c.Role == "input" && count[end(c)] == 1 {
+			columns[i].Label = end(c)
+		}
+	}
 }
 
 // bestOf is the index of the best value, -1 for none.

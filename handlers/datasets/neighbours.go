@@ -11,10 +11,9 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// Limits of the search for what a version was made from and what was made from it.
+// Limits of the search for what a version was made from.
 const (
 	stepsUp     = 3
-	stepsDown   = 6
 	searchItems = 300
 	searchFan   = 50
 	countedUses = 1000
@@ -44,7 +43,7 @@ func (s shelf) neighbours(r *http.Request, m *views.Dataset, x *shown) error {
 	if x.kind == typeregistry.KindFeatureSet {
 		kind = lineage.KindFeatureSet
 	}
-	l, err := s.Lineage.Trace(ctx, lineage.Request{Of: string(kind) + ":" + e.Ref(), Up: stepsUp, Down: stepsDown, Fan: searchFan, Items: searchItems})
+	l, err := s.Lineage.Trace(ctx, lineage.Request{Of: string(kind) + ":" + e.Ref(), Up: stepsUp, Fan: searchFan, Items: searchItems, Models: true})
 	if err != nil {
 		return err
 	}
@@ -53,17 +52,16 @@ func (s shelf) neighbours(r *http.Request, m *views.Dataset, x *shown) error {
 		if i.Version != "" && i.Kind != lineage.KindExecution {
 			link.Name += " " + i.Version
 		}
-		switch {
-		case i.Step < 0 && i.Kind != lineage.KindNode:
+		if i.Step < 0 && i.Kind != lineage.KindNode {
 			link.Icon = "file"
 			m.Sources = append(m.Sources, link)
-		case i.Step > 0 && i.Kind == lineage.KindModel:
-			link.Note = i.Stage
-			m.Models = append(m.Models, link)
 		}
 	}
-	if l.Cut {
-		m.Omitted = "The search for models and sources stopped at " + units.Number(searchItems) + " items. See the lineage for the rest."
+	for _, i := range l.Models.Models {
+		m.Models = append(m.Models, views.LineageLink{Icon: "box", Name: i.Name + " " + i.Version, URL: label.LineageItemURL(i), Note: i.Stage})
+	}
+	if !l.Models.Complete {
+		m.Omitted = "The search for models ended at a limit or at an item that you cannot view, so there may be more."
 	}
 	if total > 0 {
 		m.Used = "used by " + count

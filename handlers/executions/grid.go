@@ -191,7 +191,7 @@ func queryBar(q url.Values, names *search.Names, problem *search.Error) views.Qu
 	if name := q.Get("view"); name != allViews {
 		bar.View = name
 	}
-	for _, key := range []string{"view", editKey, "group", "sort", "columns", "user", "state", "workflow", "period", "q"} {
+	for _, key := range []string{"view", editKey, "group", "sort", "columns", "user", "state", "workflow", "purpose", "period", "q"} {
 		if q.Get(key) != "" {
 			bar.Hidden = append(bar.Hidden, [2]string{key, q.Get(key)})
 		}

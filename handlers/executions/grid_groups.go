@@ -167,7 +167,7 @@ func groupCell(c index.Column, s *index.Stats) views.GroupCell {
 func groupOptions(q url.Values, fields []views.FieldGroup) views.GroupChoice {
 	chosen := q.Get("group")
 	out := views.GroupChoice{Options: []ui.Option{{Name: "No groups", Selected: chosen == ""}}}
-	for _, key := range []string{"where", "view", editKey, "sort", "columns", "user", "state", "workflow", "period", "q"} {
+	for _, key := range []string{"where", "view", editKey, "sort", "columns", "user", "state", "workflow", "purpose", "period", "q"} {
 		if q.Get(key) != "" {
 			out.Hidden = append(out.Hidden, [2]string{key, q.Get(key)})
 		}

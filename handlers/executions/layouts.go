@@ -18,7 +18,7 @@ const newestFirst = "-created"
 // the rows of the list show.
 func layouts(q url.Values, names *search.Names, list []query.Execution) []ui.Choice {
 	filters := url.Values{}
-	for _, key := range []string{"q", "state", "workflow", "user", "period"} {
+	for _, key := range []string{"q", "state", "workflow", "user", "purpose", "period"} {
 		if v := q.Get(key); v != "" {
 			filters.Set(key, v)
 		}

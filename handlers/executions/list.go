@@ -24,6 +24,9 @@ const (
 	liveState          = "live"     // a state filter: all executions that have not ended
 	waitingState       = "waiting"  // has waiting nodes, or cannot start yet
 	stateWhileAwaiting = "approval" // is awaiting approval
+
+	optionRuns = "options" // a filter: executions that list options
+	anyPurpose = "any"
 )
 
 // executions lists executions; its filters are all in the URL.
@@ -67,6 +70,9 @@ func (h *lists) executions(w http.ResponseWriter, r *http.Request) error {
 		},
 	}
 	if m.Rows, err = h.Rows.Of(r.Context(), clock, page.Executions); err != nil {
+		return err
+	}
+	if m.Purposes, err = h.purposeOptions(r.Context(), q.Get("purpose")); err != nil {
 		return err
 	}
 	if m.Metaflow, err = h.Metaflow.HasRuns(r.Context()); err != nil {
@@ -117,6 +123,12 @@ func (h *lists) executionFilter(r *http.Request) (query.Filter, error) {
 		}
 		f.Status = []query.State{s}
 	}
+	switch q.Get("purpose") {
+	case optionRuns:
+		f.Purpose = query.ListOptions
+	case anyPurpose:
+		f.Purpose = query.AnyPurpose
+	}
 	if d := period(q.Get("period")); d > 0 {
 		f.From = h.Now().Add(-d)
 	}
@@ -163,6 +175,19 @@ func stateOptions(chosen string) []ui.Option {
 	return options
 }
 
+// purposeOptions are nil in a project without executions that list options.
+func (h *lists) purposeOptions(ctx context.Context, chosen string) ([]ui.Option, error) {
+	has, err := h.Executions.HasOptionRuns(ctx)
+	if err != nil || !has && chosen == "" {
+		return nil, err
+	}
+	return []ui.Option{
+		{Name: "Without option lists", Selected: chosen == ""},
+		{Value: optionRuns, Name: "Option lists", Selected: chosen == optionRuns},
+		{Value: anyPurpose, Name: "With option lists", Selected: chosen == anyPurpose},
+	}, nil
+}
+
 // executionChips lists the active filters, each with a link to the list without it.
 func executionChips(q url.Values) []views.Chip {
 	var chips []views.Chip
@@ -183,6 +208,7 @@ func executionChips(q url.Values) []views.Chip {
 			add("period", "Started", p.name)
 		}
 	}
+	add("purpose", "Purpose", map[string]string{optionRuns: "lists options", anyPurpose: "any"}[q.Get("purpose")])
 	user := q.Get("user")
 	if user == "me" {
 		user = "you"

@@ -51,7 +51,7 @@ func sections() []views.DocSection {
 			doc("settings", "All environment variables of the server."),
 			doc("administration", "Installation, sign-in, roles, limits and backup."),
 			doc("triggers", "Launch a workflow when an execution of another one ends, or when a webhook arrives."),
-			doc("notifications", "Send messages about failures, approvals and schedules to Slack, Teams, e-mail, PagerDuty or a webhook."),
+			doc("notifications", "Your inbox, and messages about failures, approvals, schedules and models to Slack, Teams, e-mail, PagerDuty or a webhook."),
 			doc("schedules", "Launch workflows on a schedule: cron, intervals, time zones and missed runs."),
 			doc("scheduling", "Quotas, borrowing, fair shares and priorities."),
 			doc("events", "The events of tasks, executions and limits."),

@@ -1,12 +1,16 @@
 package launch
 
 import (
+	"errors"
 	"net/http"
+
+	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/options"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
+	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -26,7 +30,13 @@ func (h *Pages) inputOptions(w http.ResponseWriter, r *http.Request) error {
 	d.take(sent)
 	inputs, _ := d.schema.DecodeForm(typeregistry.Form{Values: d.values}, forms.Prefix)
 	query, after := sent.Get("$q"), sent.Get("$after")
-	page, err := h.Options.List(r.Context(), d.version, options.Request{Input: sent.Get("$input"), Inputs: inputs, Query: query, After: after})
+	page, err := h.Options.List(r.Context(), d.version, options.Request{
+		Input: sent.Get("$input"), Inputs: inputs, Query: query, After: after, Refresh: sent.Get("$refresh") != "",
+	})
+	if run, failed := errors.AsType[*options.RunError](err); failed {
+		m := forms.OptionPage{Failure: run.Text, Run: &forms.OptionRun{Name: "Open the execution", URL: views.ExecutionURL(run.Execution.String())}}
+		return web.Render(w, r, http.StatusOK, forms.OptionList(m))
+	}
 	switch apperr.CodeOf(err) {
 	case apperr.Invalid, apperr.Unavailable:
 		return web.Render(w, r, http.StatusOK, forms.OptionList(forms.OptionPage{Failure: apperr.MessageOf(err)}))
@@ -40,12 +50,19 @@ func (h *Pages) inputOptions(w http.ResponseWriter, r *http.Request) error {
 // optionPage is a page of options as users read it.
 func optionPage(clock ui.Clock, page options.Page, query, after string) forms.OptionPage {
 	out := forms.OptionPage{Query: query, After: after, Next: page.Next, Waits: page.Stale && !page.Unrefreshed, Note: page.Note, Free: page.Free}
-	if page.Unrefreshed {
-		out.Age = "These options are " + units.Duration(clock.Now.Sub(page.At)) + " old."
-	} else if page.Stale {
-		out.Age = "These options are " + units.Duration(clock.Now.Sub(page.At)) + " old and are being refreshed."
-	} else if !page.At.IsZero() && clock.Now.Sub(page.At).Minutes() >= 1 {
-		out.Age = "Options from " + units.Duration(clock.Now.Sub(page.At)) + " ago."
+	out.Kept = !page.At.IsZero()
+	age := units.Duration(max(0, clock.Now.Sub(page.At)))
+	switch {
+	case !out.Kept:
+	case page.Unrefreshed:
+		out.Age = "These options are " + age + " old."
+	case page.Stale:
+		out.Age = "These options are " + age + " old and are being refreshed."
+	default:
+		out.Age = "Options from " + age + " ago."
+	}
+	if page.FailedRun != uuid.Nil {
+		out.Run = &forms.OptionRun{Name: "Open the failed execution", URL: views.ExecutionURL(page.FailedRun.String())}
 	}
 	for _, o := range page.Options {
 		item := forms.OptionItem{Value: forms.OptionValue(o.Value), Label: o.Label, Description: o.Description}

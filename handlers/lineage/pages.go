@@ -162,7 +162,7 @@ func (p *picture) side(d graph.Direction) views.LineageSide {
 		}
 		if at == p.lineage.Focus.Key {
 			i := p.item(other)
-			s.Links = append(s.Links, views.LineageLink{Icon: icon(i), Name: p.name(i), URL: p.with(string(other)), Note: label.RelationWords(e)})
+			s.Links = append(s.Links, views.LineageLink{Icon: icon(i), Name: p.name(i), Of: executionOf(i), URL: p.with(string(other)), Note: label.RelationWords(e)})
 		}
 	}
 	s.Count = joinText(moreText(more))

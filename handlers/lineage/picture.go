@@ -65,6 +65,14 @@ func note(i lineage.Item) string {
 	return label.LineageKind(i.Kind)
 }
 
+// executionOf names the execution of a node or an artifact; "" for other items.
+func executionOf(i lineage.Item) string {
+	if i.Removed || i.Kind != lineage.KindNode && i.Kind != lineage.KindArtifact {
+		return ""
+	}
+	return i.Workflow + " " + label.ShortID(i.Execution)
+}
+
 func icon(i lineage.Item) string {
 	switch i.Kind {
 	case lineage.KindArtifact:
@@ -203,7 +211,7 @@ func (p *picture) rows() []views.LineageRow {
 	var rows []views.LineageRow
 	for _, i := range p.lineage.Items {
 		row := views.LineageRow{
-			LineageLink: views.LineageLink{Icon: icon(i), Name: p.name(i)}, OpenURL: label.LineageItemURL(i), Kind: label.LineageKind(i.Kind),
+			LineageLink: views.LineageLink{Icon: icon(i), Name: p.name(i), Of: executionOf(i)}, OpenURL: label.LineageItemURL(i), Kind: label.LineageKind(i.Kind),
 			Step: stepText(i.Step), How: joinText(how[i.Key]), By: i.By, NotShown: joinText(append(moreText(i.Before), moreText(i.After)...)), Current: i.Key == p.lineage.Focus.Key,
 		}
 		if row.NotShown != "" && i.Before.Items+i.After.Items > 0 {

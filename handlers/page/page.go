@@ -31,6 +31,9 @@ func (h *Shell) Base(r *http.Request, title string, section views.Section, crumb
 		if approvals, err := h.Executions.CountPendingApprovals(r.Context()); err == nil {
 			page.PendingApprovals = approvals
 		}
+		if bell, err := h.Inbox.Bell(r.Context()); err == nil {
+			page.Inbox = bellOf(bell)
+		}
 	}
 	return page
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web"
 )
@@ -18,6 +19,7 @@ type Config struct {
 	Site       *web.Site
 	Policies   *auth.Policies // the projects to choose among
 	Executions *query.Reader
+	Inbox      *inbox.Service
 	Scope      request.Scope
 }
 

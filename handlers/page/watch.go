@@ -16,7 +16,8 @@ const (
 	PageInterval = 250 * time.Millisecond // the page of one execution
 	ListInterval = time.Second            // lists and the home page
 
-	figuresInterval = time.Second // between two reads of the sidebar's numbers
+	figuresInterval = time.Second     // between two reads of the sidebar's numbers
+	bellInterval    = 2 * time.Second // between two looks at the reader's inbox
 )
 
 // ErrStreamDone ends a stream whose subject never changes again.
@@ -29,7 +30,15 @@ var ErrStreamDone = errors.New("the stream is complete")
 // The response has begun, so an error page is impossible: OnHints logs a failure and ends
 // the stream, and the browser reconnects.
 func (h *Shell) OnHints(r *http.Request, stream *web.Stream, hints <-chan struct{}, interval time.Duration, send func(context.Context) error) {
-	err := hintLoop(r.Context(), stream, hints, interval, h.withFigures(stream, send))
+	bell := &bellWatch{shell: h}
+	ring := func(ctx context.Context) error {
+		b, changed, err := bell.update(ctx)
+		if err != nil || !changed {
+			return nil //nolint:nilerr // only a number next to a link: the stream works without it
+		}
+		return stream.SendComponent(ctx, "", "", views.BellUpdate(b))
+	}
+	err := hintLoop(r.Context(), stream, hints, interval, h.withFigures(stream, send), ring)
 	if err != nil && !errors.Is(err, ErrStreamDone) && r.Context().Err() == nil {
 		h.Site.LogFailure(r, err)
 	}
@@ -61,9 +70,11 @@ func (h *Shell) withFigures(stream *web.Stream, send func(context.Context) error
 	}
 }
 
-func hintLoop(ctx context.Context, stream *web.Stream, hints <-chan struct{}, interval time.Duration, send func(context.Context) error) error {
+func hintLoop(ctx context.Context, stream *web.Stream, hints <-chan struct{}, interval time.Duration, send, ring func(context.Context) error) error {
 	ping := time.NewTicker(web.KeepAlive)
 	defer ping.Stop()
+	rings := time.NewTicker(bellInterval)
+	defer rings.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	pending, debouncing := true, true
@@ -85,6 +96,10 @@ func hintLoop(ctx context.Context, stream *web.Stream, hints <-chan struct{}, in
 			pending = true
 		case <-pause.C:
 			debouncing = false
+		case <-rings.C:
+			if err := ring(ctx); err != nil {
+				return err
+			}
 		case <-ping.C:
 			if err := stream.Ping(); err != nil {
 				return err //nolint:wrapcheck // it names its context

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -192,7 +193,7 @@ func runState(r sweep.Run) views.SweepState {
 	case sweep.RunProposed:
 		return views.SweepState{Icon: "PENDING", Word: "Not started"}
 	case sweep.RunRunning:
-		if r.StartedAt == nil {
+		if r.StartedAt == nil || r.Waiting {
 			return views.SweepState{Icon: "READY", Word: "Waiting"}
 		}
 		return views.SweepState{Icon: "RUNNING", Word: "Running"}
@@ -287,9 +288,30 @@ func frameOf(s sweep.Sweep, runs []sweep.Run, zone string) views.PlotFrame {
 	return f
 }
 
+// extent returns the lowest and the highest value of a parameter, and the values of a list of numbers.
+// A drawing that shows only the values of the runs so far would change with each run.
+func extent(p space.Parameter) (ends, list []float64) {
+	for _, v := range p.Values {
+		n, ok := number(v)
+		if !ok {
+			return nil, nil
+		}
+		list = append(list, n)
+	}
+	if len(list) > 0 {
+		slices.Sort(list)
+		return []float64{list[0], list[len(list)-1]}, slices.Compact(list)
+	}
+	if p.From == nil || p.To == nil {
+		return nil, nil
+	}
+	return []float64{*p.From, *p.To}, nil
+}
+
 // parameterColumn is a column of numbers, or of the distinct values.
 func parameterColumn(p space.Parameter, rows []sweep.Run) views.PlotColumn {
 	c := views.PlotColumn{Name: p.Path, Role: "input", Log: p.Kind == space.LogUniform || p.Scale == space.Log}
+	c.Range, c.Ticks = extent(p)
 	numbers := true
 	for _, r := range rows {
 		if _, ok := number(r.Values[p.Path]); !ok && r.Values[p.Path] != nil {
@@ -309,6 +331,7 @@ func parameterColumn(p space.Parameter, rows []sweep.Run) views.PlotColumn {
 		}
 		return c
 	}
+	c.Range, c.Ticks = nil, nil
 	index := map[string]int{}
 	add := func(v any) {
 		text := ui.Short(space.Text(v), 60)

@@ -86,6 +86,12 @@ func (s *Service) Conditions(ctx context.Context, f query.Filter) (search.And, e
 		}
 		fact("state", search.Equal, values...)
 	}
+	switch f.Purpose {
+	case query.AnyPurpose:
+		fact("purpose", search.Equal, word("work"), word("options"))
+	case query.Work, query.ListOptions:
+		fact("purpose", search.Equal, word(strings.ToLower(string(f.Purpose))))
+	}
 	if !f.From.IsZero() {
 		fact("created", search.AtLeast, at(f.From))
 	}

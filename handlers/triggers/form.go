@@ -22,10 +22,14 @@ type typed struct {
 	name, sources, signature, secret, filter, workflow, version, inputs, priority string
 	states, stages                                                                []string
 	enabled                                                                       bool
+
+	poll polled
+	join joined
 }
 
 func typedOf(f url.Values) typed {
 	return typed{
+		poll: polledOf(f), join: joinedOf(f),
 		kind: trigger.Kind(f.Get("kind")), name: f.Get("name"), sources: f.Get("sources"), signature: f.Get("signature"), secret: f.Get("secret"), filter: f.Get("filter"),
 		workflow: f.Get("workflow"), version: f.Get("version"), inputs: f.Get("inputs"), priority: f.Get("priority"), states: f["states"], stages: f["stages"], enabled: f.Get("enabled") == "true",
 	}
@@ -39,6 +43,7 @@ func typedTrigger(t trigger.Trigger) typed {
 	if t.Priority != nil {
 		out.priority = strconv.Itoa(*t.Priority)
 	}
+	out.poll, out.join = storedPoll(t), storedJoin(t)
 	return out
 }
 
@@ -48,6 +53,8 @@ func (t typed) spec() (trigger.Spec, error) {
 		Name: t.name, Kind: t.kind, States: t.states, Stages: t.stages, Signature: trigger.Signature(t.signature), Secret: t.secret, Filter: t.filter,
 		Workflow: strings.TrimSpace(t.workflow), Version: strings.TrimSpace(t.version), Enabled: t.enabled,
 	}
+	t.poll.fill(&sp)
+	t.join.fill(&sp)
 	for line := range strings.Lines(t.sources) {
 		if line = strings.TrimSpace(line); line != "" {
 			sp.Sources = append(sp.Sources, line)
@@ -78,6 +85,7 @@ func (h *Pages) newForm(w http.ResponseWriter, r *http.Request) error {
 	if !slices.Contains(trigger.Kinds(), t.kind) {
 		t.kind = trigger.OnExecution
 	}
+	t.poll, t.join = newPoll(), newJoin()
 	return h.render(w, r, http.StatusOK, "", t, nil)
 }
 
@@ -104,6 +112,9 @@ func (h *Pages) save(w http.ResponseWriter, r *http.Request, former string) erro
 		return apperr.New(apperr.Invalid, "The form could not be read.")
 	}
 	t := typedOf(r.PostForm)
+	if t.join.change(r.PostForm) { // a condition was added or removed
+		return h.render(w, r, http.StatusOK, former, t, nil)
+	}
 	sp, err := t.spec()
 	if err == nil {
 		var stored trigger.Trigger
@@ -136,7 +147,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 		m.Heading, m.Action, m.Cancel = "Edit "+former, views.TriggerURL(former), views.TriggerURL(former)
 	} else {
 		for _, kind := range trigger.Kinds() {
-			m.Kinds = append(m.Kinds, ui.Choice{Name: wordsOf(kind).name, URL: views.NewTriggerURL(string(kind)), Current: kind == t.kind})
+			m.Kinds = append(m.Kinds, views.TriggerKind{Name: wordsOf(kind).name, Help: wordsOf(kind).short, URL: views.NewTriggerURL(string(kind)), Current: kind == t.kind})
 		}
 	}
 	switch t.kind { //nolint:exhaustive // the others have neither
@@ -144,12 +155,20 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 		m.States = choices([]string{"SUCCEEDED", "FAILED", "CANCELLED"}, t.states)
 	case trigger.OnModel:
 		m.Stages = choices(trigger.ModelStages(), t.stages)
+	case trigger.OnAll:
+		m.Join = t.join.form()
+	case trigger.OnHTTP, trigger.OnS3:
+		var err error
+		if m.Poll, err = h.pollForm(r, t, former); err != nil {
+			return err
+		}
 	}
 	if err := h.options(r, t, &m); err != nil {
 		return err
 	}
 	if failed != nil {
 		m.Failed, m.Errors = apperr.MessageOf(failed), formErrors(failed)
+		m.Problems = problems(m.Errors)
 	}
 	return web.Render(w, r, status, views.TriggerFormPage(m))
 }
@@ -166,7 +185,7 @@ func choices(values, chosen []string) (list []views.NotificationChoice) {
 func formErrors(failed error) map[string]string {
 	out := map[string]string{}
 	for _, f := range apperr.FieldsOf(failed) {
-		field, message := f.Path, f.Message
+		field, message := formField(f.Path), f.Message
 		if name, ok := strings.CutPrefix(f.Path, "inputs."); ok {
 			field, message = "inputs", name+": "+f.Message
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -26,8 +27,10 @@ type Config struct {
 	Triggers  *trigger.Service
 	Workflows *workflow.Service
 	Secrets   *secret.Service
-	PublicURL string
-	Page      *page.Shell
+
+	Connections *connection.Service
+	PublicURL   string
+	Page        *page.Shell
 }
 
 // Pages are the pages of triggers. They are safe for concurrent use.
@@ -46,6 +49,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/triggers/{name}/edit", h.Page.Serve(h.editForm))
 	r.Post("/triggers/{name}/switch", h.Page.Serve(h.turn))
 	r.Post("/triggers/{name}/delete", h.Page.Serve(h.remove))
+	r.Post("/triggers/{name}/poll", h.Page.Serve(h.pollNow))
 	r.Post("/triggers/{name}/test", h.Page.Serve(h.test))
 	r.Post("/triggers/{name}/deliveries/{delivery}/redeliver", h.Page.Serve(h.redeliver))
 }
@@ -62,15 +66,20 @@ func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := views.Triggers{Page: h.Page.Base(r, "Triggers", views.SectionTriggers)}
 	if mayLaunch(r) {
-		for _, kind := range trigger.Kinds() {
-			m.News = append(m.News, ui.Action{Name: wordsOf(kind).name, URL: views.NewTriggerURL(string(kind))})
-		}
+		m.NewURL = views.NewTriggerURL("")
+	}
+	polls, err := h.Triggers.Polls(r.Context())
+	if err != nil {
+		return err
 	}
 	clock := h.Page.Clock(r)
 	for _, t := range list {
 		row := rowOf(r, t)
 		a := activities[t.ID]
 		row.Launches = units.Number(int64(a.Launches))
+		if row.Problem = polls[t.ID].Error; t.Paused != "" {
+			row.Problem = t.Paused
+		}
 		counts := map[trigger.Outcome]int{}
 		for _, d := range a.Last {
 			row.Outcomes = append(row.Outcomes, outcomeOf(clock, d))
@@ -100,7 +109,7 @@ func mayChange(r *http.Request, t trigger.Trigger) bool {
 }
 
 func rowOf(r *http.Request, t trigger.Trigger) views.TriggerRow {
-	row := views.TriggerRow{Name: t.Name, URL: views.TriggerURL(t.Name), About: about(t), Workflow: t.Workflow, Enabled: t.Enabled, SwitchLabel: "Turn off"}
+	row := views.TriggerRow{Name: t.Name, URL: views.TriggerURL(t.Name), About: about(t), Workflow: t.Workflow, Enabled: t.Enabled, Paused: t.Paused != "", SwitchLabel: "Turn off"}
 	if !t.Enabled {
 		row.SwitchLabel = "Turn on"
 	}
@@ -127,6 +136,8 @@ func about(t trigger.Trigger) string {
 		return "New version of model " + sources
 	case trigger.OnEvent:
 		return "Event " + sources
+	case trigger.OnHTTP, trigger.OnS3, trigger.OnAll:
+		return aboutSettings(t)
 	case trigger.OnExecution:
 	}
 	var words []string

@@ -36,6 +36,8 @@ func (h *Pages) trigger(w http.ResponseWriter, r *http.Request) error {
 	switch r.URL.Query().Get("done") {
 	case "saved":
 		m.Notice = "The trigger was saved."
+	case "polls":
+		m.Notice = "The trigger polls within a few seconds. Reload the page to see the result."
 	case "delivered":
 		m.Notice = "The event was delivered again. The newest delivery shows the result."
 	}
@@ -71,7 +73,10 @@ func (h *Pages) model(r *http.Request, t trigger.Trigger) (views.Trigger, error)
 		}
 	}
 	if m.Event == "" {
-		m.Event = pretty(exampleOf(t.Kind))
+		m.Event = pretty(exampleOf(t))
+	}
+	if err := h.standing(r, t, &m, before == nil); err != nil {
+		return m, err
 	}
 	m.Pager.Text = units.Plural(len(m.Deliveries), "delivery", "deliveries")
 	if before != nil {
@@ -97,6 +102,7 @@ func facts(t trigger.Trigger, clock ui.Clock) []ui.Fact {
 	if t.Kind == trigger.OnWebhook {
 		list = append(list, ui.Fact{Name: "Secret", Value: t.Secret, Mono: true})
 	}
+	list = append(list, settingFacts(t)...)
 	filter := ui.Fact{Name: "Filter", Value: "none"}
 	if t.Filter != "" {
 		filter.Value, filter.Mono = t.Filter, true

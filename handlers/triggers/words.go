@@ -4,7 +4,7 @@ import "github.com/flowforge/flowforge/engine/trigger"
 
 // words are the words of the form for a kind of triggers.
 type words struct {
-	name           string // of the kind
+	name, short    string // of the kind, and what happens
 	sources, help  string // label of the sources and their help
 	filter, inputs string // examples
 	event          string // what expressions read
@@ -14,44 +14,72 @@ func wordsOf(kind trigger.Kind) words {
 	switch kind {
 	case trigger.OnArtifact:
 		return words{
-			name: "Artifact", sources: "Artifacts that tasks produce", help: "One name or pattern for each line, such as model or digits.train/model",
+			name: "Artifact", short: "A task produces one", sources: "Artifacts that tasks produce", help: "One name or pattern for each line, such as model or digits.train/model",
 			filter: `artifact.metadata.accuracy > 0.9`, inputs: `{"model": "{{ artifact.value }}"}`,
 			event: "What expressions read: an artifact with name, type, workflow, node, size, metadata, value and more.",
 		}
 	case trigger.OnDataset:
 		return words{
-			name: "Dataset", sources: "Datasets with new versions", help: "One name or pattern for each line, such as images or raw-*",
+			name: "Dataset", short: "A version is registered", sources: "Datasets with new versions", help: "One name or pattern for each line, such as images or raw-*",
 			filter: `dataset.format == "parquet"`, inputs: `{"images": "{{ dataset.value }}"}`,
 			event: "What expressions read: a dataset with name, version, format, tags, facts, value and more.",
 		}
 	case trigger.OnModel:
 		return words{
-			name: "Model", sources: "Models", help: "One name or pattern for each line, such as digits or vision-*",
+			name: "Model", short: "A new version or stage", sources: "Models", help: "One name or pattern for each line, such as digits or vision-*",
 			filter: `model.version != "1.0.0"`, inputs: `{"model": "{{ model.value }}"}`,
 			event: "What expressions read: a model with name, version, value and more; after a change of the stage with stage and reason.",
 		}
 	case trigger.OnEvent:
 		return words{
-			name: "Event", sources: "Types of events", help: "One type or pattern for each line, such as quota.updated or node.retrying",
+			name: "Event", short: "Any event of the feed", sources: "Types of events", help: "One type or pattern for each line, such as quota.updated or node.retrying",
 			filter: `event.data.workflow == "digits.train"`, inputs: `{"message": "{{ event.data.message }}"}`,
 			event: "What expressions read: an event with type, topic, subject, time, execution_id and data.",
 		}
 	case trigger.OnWebhook:
 		return words{
-			name: "Webhook", filter: `payload.ref == "refs/heads/main"`, inputs: `{"commit": "{{ payload.after }}"}`,
+			name: "Webhook", short: "A signed HTTP request", filter: `payload.ref == "refs/heads/main"`, inputs: `{"commit": "{{ payload.after }}"}`,
 			event: "What expressions read: the payload, headers with names in lower case, and the query.",
+		}
+	case trigger.OnHTTP:
+		return words{
+			name: "HTTP address", short: "The response changes", filter: `http.body.status == "final"`, inputs: `{"version": "{{ http.body.version }}"}`,
+			event: "What expressions read: http with url, status, etag, last_modified, content_type and body: the value of a JSON response, or a text.",
+		}
+	case trigger.OnS3:
+		return words{
+			name: "Bucket", short: "An object appears in S3", filter: "object.size > 0", inputs: `{"file": "{{ object.uri }}"}`,
+			event: "What expressions read: an object with key, name, bucket, uri, size, etag, modified and change.",
+		}
+	case trigger.OnAll:
+		return words{
+			name: "Several events", short: "All of them have happened", filter: "images.version == labels.version", inputs: `{"images": "{{ images.value }}"}`,
+			event: "What expressions read: the event of each condition by its name, and join with key and started.",
 		}
 	case trigger.OnExecution:
 	}
 	return words{
-		name: "After an execution", sources: "Workflows whose executions end", help: "One name or pattern for each line, such as digits.*",
+		name: "After an execution", short: "A workflow succeeds or fails", sources: "Workflows whose executions end", help: "One name or pattern for each line, such as digits.*",
 		filter: "execution.outputs.accuracy > 0.9", inputs: `{"accuracy": "{{ execution.outputs.accuracy }}"}`,
 		event: "What expressions read: an execution with workflow, version, state, inputs, outputs and more.",
 	}
 }
 
-// exampleOf is an event of a kind.
-func exampleOf(kind trigger.Kind) map[string]any {
+// exampleOf is an event of a trigger.
+func exampleOf(t trigger.Trigger) map[string]any {
+	if t.Join == nil {
+		return exampleOfKind(t.Kind)
+	}
+	event := map[string]any{"join": map[string]any{"key": "2026-11-24", "started": "2026-11-24T06:00:00Z"}}
+	for _, c := range t.Join.All {
+		for _, v := range exampleOfKind(c.Kind) {
+			event[c.Name] = v
+		}
+	}
+	return event
+}
+
+func exampleOfKind(kind trigger.Kind) map[string]any {
 	value := map[string]any{"$catalogue": "digits@2.0.0"}
 	switch kind {
 	case trigger.OnArtifact:
@@ -70,7 +98,13 @@ func exampleOf(kind trigger.Kind) map[string]any {
 		}}
 	case trigger.OnWebhook:
 		return map[string]any{"payload": map[string]any{"ref": "refs/heads/main"}, "headers": map[string]any{}, "query": map[string]any{}}
-	case trigger.OnExecution:
+	case trigger.OnHTTP:
+		return map[string]any{"http": map[string]any{"url": "https://example.com/data.json", "status": 200, "etag": `"3f1c9ab"`, "last_modified": "", "content_type": "application/json", "body": map[string]any{"version": "2.0.0"}}}
+	case trigger.OnS3:
+		return map[string]any{"object": map[string]any{
+			"key": "raw/digits.parquet", "name": "digits.parquet", "bucket": "lake", "uri": "s3://lake/raw/digits.parquet", "size": 48200, "etag": "3f1c9ab", "modified": "2026-11-24T06:00:00Z", "change": "new",
+		}}
+	case trigger.OnAll, trigger.OnExecution:
 	}
 	return map[string]any{"execution": map[string]any{"workflow": "digits.train", "version": "1.0.0", "state": "SUCCEEDED", "inputs": map[string]any{}, "outputs": map[string]any{"accuracy": 0.95}}}
 }

@@ -25,12 +25,12 @@ import (
 // maxMessage is the largest message in bytes that is sent; ttrpc limits messages to 4 MiB.
 const maxMessage = 2 << 20
 
-// ttrpc logs answers to cancelled calls as errors; all other errors are returned.
-func init() {
+// silence discards what ttrpc logs: answers to cancelled calls, and errors that it also returns.
+var silence = sync.OnceFunc(func() {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	log.L = logrus.NewEntry(quiet)
-}
+})
 
 // Path returns the socket of the calls to a server whose HTTP socket is path.
 func Path(path string) string { return strings.TrimSuffix(path, ".sock") + ".rpc.sock" }
@@ -79,6 +79,7 @@ func coded(err error) error {
 
 // Serve serves methods on the socket at path until Close.
 func Serve(path string, methods ...Method) (*Server, error) {
+	silence()
 	listener, err := unixsocket.Listen(path)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,10 @@ type Client struct {
 }
 
 // NewClient returns a client of the server at path.
-func NewClient(path string) *Client { return &Client{path: path} }
+func NewClient(path string) *Client {
+	silence()
+	return &Client{path: path}
+}
 
 // Close closes the connection. A later call connects again.
 func (c *Client) Close() {

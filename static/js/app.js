@@ -5,6 +5,7 @@ import { setUpTheme } from "./theme.js";
 import { setUpKeys } from "./keys.js";
 import { setUpCopy } from "./copy.js";
 import { setUpLive } from "./live.js";
+import { setUpInbox } from "./inbox.js";
 
 document.documentElement.dataset.script = "on";
 setUpDialogs();
@@ -12,6 +13,7 @@ setUpTheme();
 setUpKeys();
 setUpCopy();
 setUpLive();
+setUpInbox();
 rememberZone();
 showCurrentTabs();
 document.addEventListener("submit", (event) => event.target.id === "sign-out" && sessionStorage.clear());

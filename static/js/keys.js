@@ -2,7 +2,7 @@
 // then sets data-keys on the root element. Ctrl K stays.
 import { openDialog } from "./dialogs.js";
 
-const places = { h: "/", e: "/executions", w: "/workflows", a: "/artifacts", t: "/types", c: "/compare" };
+const places = { h: "/", e: "/executions", w: "/workflows", a: "/artifacts", t: "/types", c: "/compare", i: "/inbox" };
 
 export function setUpKeys() {
   let leader = -Infinity; // when g was pressed, in the time of events

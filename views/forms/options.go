@@ -24,12 +24,17 @@ type OptionPage struct {
 	Query   string
 	After   string // of the page before; "" is the first page
 	Next    string // "" is the last page
-	Age     string // "Options from 12 minutes ago."; "" for current ones
+	Age     string // "Options from 12 minutes ago."; "" for options that are not kept
+	Kept    bool   // the server keeps the list, so users can refresh it
 	Waits   bool   // newer options are on the way, so the list is worth another request
 	Note    string
 	Free    bool
-	Failure string // why there are no options, a sentence
+	Failure string     // why there are no options, a sentence
+	Run     *OptionRun // that failed to list options
 }
+
+// OptionRun links to an execution that lists options.
+type OptionRun struct{ Name, URL string }
 
 // offers reports whether the control has options of its own source.
 func (c Control) offers() bool { return c.source != nil && !c.grouped() }

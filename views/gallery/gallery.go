@@ -22,7 +22,7 @@ type Entry struct {
 
 // Entries lists the gallery. A frame has the theme, user and path.
 func Entries() []Entry {
-	return slices.Concat(launchEntries(), runTableEntries(), scheduleEntries(), backfillEntries(), notificationEntries(), triggerEntries(), reportEntries(), sweepEntries(), presetEntries(), quotaEntries(), waitingEntries(), secretEntries(), connectionEntries(), metaflowEntries(), accountEntries(), adminEntries(), clusterEntries(), poolEntries(), projectEntries(), failureEntries(), resumeEntries(), sourceEntries(), previewEntries(), datasetEntries(), []Entry{
+	return slices.Concat(launchEntries(), runTableEntries(), scheduleEntries(), backfillEntries(), notificationEntries(), inboxEntries(), triggerEntries(), eventEntries(), reportEntries(), sweepEntries(), presetEntries(), quotaEntries(), waitingEntries(), secretEntries(), connectionEntries(), metaflowEntries(), accountEntries(), adminEntries(), clusterEntries(), poolEntries(), projectEntries(), failureEntries(), resumeEntries(), sourceEntries(), previewEntries(), datasetEntries(), []Entry{
 		{"home", "Home", func(f views.Page) templ.Component { return views.HomePage(home(f)) }},
 		{"home-first", "Home before the first launch", func(f views.Page) templ.Component { return views.HomePage(homeFirst(f)) }},
 		{"workflows", "Workflows", func(f views.Page) templ.Component { return views.WorkflowsPage(workflows(f)) }},

@@ -13,9 +13,14 @@ func triggerEntries() []Entry {
 	return []Entry{
 		{"triggers", "Triggers", func(f views.Page) templ.Component { return views.TriggersPage(triggers(f)) }},
 		{"triggers-empty", "Triggers: none", func(f views.Page) templ.Component {
-			return views.TriggersPage(views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), News: triggerNews()})
+			return views.TriggersPage(views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), NewURL: "#"})
 		}},
 		{"trigger", "Trigger: webhook, tested", func(f views.Page) templ.Component { return views.TriggerPage(triggerPage(f)) }},
+		{"trigger-polls", "Trigger: polls and repeats a launch", func(f views.Page) templ.Component { return views.TriggerPage(pollingTrigger(f)) }},
+		{"trigger-joins", "Trigger: waits for more events", func(f views.Page) templ.Component { return views.TriggerPage(joiningTrigger(f)) }},
+		{"trigger-form-bucket", "Trigger form: bucket", func(f views.Page) templ.Component { return views.TriggerFormPage(bucketTriggerForm(f)) }},
+		{"trigger-form-address", "Trigger form: HTTP address, with errors", func(f views.Page) templ.Component { return views.TriggerFormPage(addressTriggerForm(f)) }},
+		{"trigger-form-all", "Trigger form: several events", func(f views.Page) templ.Component { return views.TriggerFormPage(joinTriggerForm(f)) }},
 		{"trigger-form-model", "Trigger form: model", func(f views.Page) templ.Component { return views.TriggerFormPage(modelTriggerForm(f)) }},
 		{"trigger-form", "Trigger form: with errors", func(f views.Page) templ.Component { return views.TriggerFormPage(triggerForm(f)) }},
 	}
@@ -33,12 +38,13 @@ func triggerRows() []views.TriggerRow {
 			Outcomes: []views.TriggerOutcome{launched, launched, rejected, launched, skipped}, Label: "Last 5 events: 3 launched, 1 skipped, 0 failed, 1 rejected", SwitchURL: "#", SwitchLabel: "Turn off",
 		},
 		{Name: "evaluate-after-train", URL: "#", About: "digits.* succeeds", Workflow: "digits.evaluate", Last: &launched, Launches: "1,240", Outcomes: []views.TriggerOutcome{launched, launched}, Label: "Last 2 events: 2 launched", SwitchURL: "#", SwitchLabel: "Turn on"},
+		{Name: "daily-files", URL: "#", About: "New object in lake/raw/ (*.parquet)", Workflow: "digits.train", Paused: true, Problem: "Turned off after 12 failed polls in a row. The bucket lake cannot be listed: the store responded with 403 Forbidden. The credentials may not list the bucket.", Launches: "3", SwitchURL: "#", SwitchLabel: "Turn on"},
 		{Name: "portal", URL: "#", About: "Webhook, with a bearer token", Workflow: "image.report", Enabled: true, Launches: "0"},
 	}
 }
 
 func triggers(f views.Page) views.Triggers {
-	return views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), Rows: triggerRows(), News: triggerNews()}
+	return views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), Rows: triggerRows(), NewURL: "#"}
 }
 
 func triggerPage(f views.Page) views.Trigger {
@@ -62,7 +68,7 @@ func triggerPage(f views.Page) views.Trigger {
 
 func triggerForm(f views.Page) views.TriggerForm {
 	return views.TriggerForm{
-		Page: frame(f, "New trigger", views.SectionTriggers), Heading: "New trigger", Action: "#", Cancel: "#", Kind: "execution", Failed: "The trigger has invalid values.",
+		Page: frame(f, "New trigger", views.SectionTriggers), Heading: "New trigger", Action: "#", Cancel: "#", Kind: "execution", Failed: "The trigger has invalid values.", Problems: []ui.Action{{Name: `Unknown name "payload". Expressions of this trigger read execution.`, URL: "#trigger-filter"}, {Name: "Choose the workflow to launch.", URL: "#trigger-workflow"}},
 		Kinds:  triggerKinds("After an execution"),
 		Errors: map[string]string{"filter": `Unknown name "payload". Expressions of this trigger read execution.`, "workflow": "Choose the workflow to launch."},
 		Name:   "evaluate-after-train", Sources: "digits.*", SourcesLabel: "Workflows whose executions end", SourcesHelp: "One name or pattern for each line, such as digits.*", States: []views.NotificationChoice{{Value: "SUCCEEDED", Label: "Succeeded", Chosen: true}, {Value: "FAILED", Label: "Failed"}, {Value: "CANCELLED", Label: "Cancelled"}},
@@ -71,20 +77,12 @@ func triggerForm(f views.Page) views.TriggerForm {
 	}
 }
 
-func triggerKindNames() []string {
-	return []string{"After an execution", "Artifact", "Dataset", "Model", "Event", "Webhook"}
-}
-
-func triggerNews() (list []ui.Action) {
-	for _, name := range triggerKindNames() {
-		list = append(list, ui.Action{Name: name, URL: "#"})
-	}
-	return list
-}
-
-func triggerKinds(current string) (list []ui.Choice) {
-	for _, name := range triggerKindNames() {
-		list = append(list, ui.Choice{Name: name, URL: "#", Current: name == current})
+func triggerKinds(current string) (list []views.TriggerKind) {
+	for _, k := range [][2]string{
+		{"After an execution", "A workflow succeeds or fails"}, {"Artifact", "A task produces one"}, {"Dataset", "A version is registered"}, {"Model", "A new version or stage"}, {"Event", "Any event of the feed"},
+		{"Webhook", "A signed HTTP request"}, {"HTTP address", "The response changes"}, {"Bucket", "An object appears in S3"}, {"Several events", "All of them have happened"},
+	} {
+		list = append(list, views.TriggerKind{Name: k[0], Help: k[1], URL: "#", Current: k[0] == current})
 	}
 	return list
 }

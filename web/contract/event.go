@@ -1,26 +1,11 @@
 package contract
 
 import (
-	"encoding/json"
-	"time"
-
-	"github.com/google/uuid"
+	"github.com/flowforge/flowforge/engine/feed"
 )
 
 // CloudEvent is an event of the feed in the JSON format of CloudEvents 1.0.
-type CloudEvent struct {
-	SpecVersion     string          `json:"specversion" enum:"1.0"`
-	ID              string          `json:"id" doc:"The same when the event is delivered again"`
-	Source          string          `json:"source" doc:"The project: /projects/{id}. Above the projects: /tenants/{id} or /"`
-	Type            string          `json:"type" doc:"What happened, such as execution.succeeded"`
-	Subject         string          `json:"subject,omitempty" doc:"What it happened to: a workflow, a node, an artifact, name@version, or an object of the audit log"`
-	Time            time.Time       `json:"time"`
-	DataContentType string          `json:"datacontenttype" enum:"application/json"`
-	Topic           string          `json:"topic" enum:"workflow,task,quota,artifact,audit"`
-	Cursor          string          `json:"cursor" doc:"after of the events that follow"`
-	ExecutionID     *uuid.UUID      `json:"executionid,omitempty"`
-	Data            json.RawMessage `json:"data"`
-}
+type CloudEvent = feed.CloudEvent
 
 // CloudEventList is a page of the feed, oldest first.
 type CloudEventList struct {

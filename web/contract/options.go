@@ -1,6 +1,10 @@
 package contract
 
-import "time"
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // OptionList are options of an input, a page at a time.
 type OptionList struct {
@@ -9,8 +13,10 @@ type OptionList struct {
 	Next    string       `json:"next,omitempty" doc:"Cursor for the next page; pass it as after"`
 	Free    bool         `json:"free" doc:"True if launches also accept other values"`
 	At      *time.Time   `json:"at,omitempty" doc:"Time when the options were fetched or computed; absent for options that are always current"`
-	Stale   bool         `json:"stale,omitempty" doc:"True if the options are older than the definition allows and are being refreshed"`
-	Note    string       `json:"note,omitempty" doc:"Note about omitted options"`
+	Stale   bool         `json:"stale,omitempty" doc:"True if newer options are being fetched or computed"`
+	Note    string       `json:"note,omitempty" doc:"Note about omitted options, or the reason why the last refresh failed"`
+
+	FailedExecution *uuid.UUID `json:"failed_execution,omitempty" doc:"Execution that failed to refresh the options"`
 }
 
 // OptionBody is one possible value of an input.

@@ -114,6 +114,7 @@ type SweepRun struct {
 	Step         *int64         `json:"step,omitempty" doc:"Last step of the metric"`
 	BestStep     *int64         `json:"best_step,omitempty" doc:"Step of the objective value"`
 	Message      string         `json:"message,omitempty" doc:"Reason why the run failed, was stopped early or was not launched"`
+	Waiting      bool           `json:"waiting,omitempty" doc:"True if the run waits for quota"`
 	Rank         int            `json:"rank,omitempty" doc:"Rank; 1 is the best"`
 	GPUHours     float64        `json:"gpu_hours"`
 	CreatedAt    time.Time      `json:"created_at"`

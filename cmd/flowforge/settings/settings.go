@@ -19,7 +19,9 @@ type Settings struct {
 	Artifacts     Artifacts     `title:"Artifacts"`
 	Options       Options       `title:"Options of inputs"`
 	Metaflow      Metaflow      `title:"Metaflow"`
+	Mail          Mail          `title:"E-mail to persons"`
 	Retention     Retention     `title:"Retention"`
+	Events        Events        `title:"Events"`
 	Servers       Servers       `title:"Several servers"`
 	Certificates  Certificates  `title:"Certificates"`
 	SignIn        SignIn        `title:"Sign-in"`
@@ -97,6 +99,18 @@ type Metaflow struct {
 	Endpoints Names `env:"FLOWFORGE_METAFLOW_ENDPOINTS" shown:"none; credentials for every host and the server's machine without sign-in" doc:"hosts with or without ports, such as “minio.example.com:9000”, to which the server sends credentials of datastores of projects, and to which it connects even on its own machine, on link-local addresses and on those of metadata services of clouds. Amazon S3 needs no entry, and other hosts serve public buckets alone"`
 }
 
+// Mail is the mail server for notifications of persons.
+type Mail struct {
+	Host         string `env:"FLOWFORGE_MAIL_HOST" doc:"mail server; without one, persons are notified in their inbox alone (docs/notifications.md). Set it on every server"`
+	Port         int    `env:"FLOWFORGE_MAIL_PORT" envDefault:"587" min:"1" doc:"port of the mail server"`
+	TLS          string `env:"FLOWFORGE_MAIL_TLS" envDefault:"starttls" oneof:"starttls,tls,none" doc:"“starttls”, “tls” (usually port 465) or “none”"`
+	From         string `env:"FLOWFORGE_MAIL_FROM" doc:"sender, such as “FlowForge <flowforge@example.com>”; required with FLOWFORGE_MAIL_HOST"`
+	User         string `env:"FLOWFORGE_MAIL_USER" doc:"user name, if the server requires authentication"`
+	Password     string `env:"FLOWFORGE_MAIL_PASSWORD" doc:"password of the user"`
+	PasswordFile string `env:"FLOWFORGE_MAIL_PASSWORD_FILE" doc:"file with the password"`
+	CA           string `env:"FLOWFORGE_MAIL_CA" shown:"the system's" doc:"PEM file with the certificate of the server or its authority"`
+}
+
 // Retention is how long executions and files are kept.
 type Retention struct {
 	Completion  Lifetime `env:"FLOWFORGE_RETENTION" shown:"“off”" doc:"retention of ended executions whose definition sets none, such as “30d” (docs/retention.md)"`
@@ -106,6 +120,15 @@ type Retention struct {
 	Development Lifetime `env:"FLOWFORGE_RETENTION_DEVELOPMENT" envDefault:"14d" doc:"how long unused development versions are kept; at least “1h”"`
 	Events      Lifetime `env:"FLOWFORGE_RETENTION_EVENTS" envDefault:"7d" doc:"how long the feed of events keeps an event (docs/events.md); at least “1h”"`
 	Sweep       Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
+}
+
+// Events is the broker to which events of the feed are sent.
+type Events struct {
+	BrokerURL         string `env:"FLOWFORGE_EVENTS_NATS_URL" shown:"none; events are not sent" doc:"NATS server with JetStream that receives events: “nats://host:4222” or “tls://host:4222”, several separated by commas (docs/events.md)"`
+	BrokerSubject     string `env:"FLOWFORGE_EVENTS_NATS_SUBJECT" envDefault:"flowforge.events" doc:"prefix of the subjects; a stream of the server has to store “<prefix>.>”"`
+	BrokerCredentials string `env:"FLOWFORGE_EVENTS_NATS_CREDENTIALS" doc:"path of a credentials file (“.creds”) of that server"`
+	BrokerCA          string `env:"FLOWFORGE_EVENTS_NATS_CA" shown:"the system's" doc:"path of a PEM file with the CA of that server"`
+	BrokerTopics      Names  `env:"FLOWFORGE_EVENTS_NATS_TOPICS" shown:"all but “audit”" doc:"topics that are sent, separated by commas"`
 }
 
 // Servers are the settings for several servers on one database.

@@ -73,6 +73,7 @@ type Filter struct {
 	Status           []State
 	Waiting          bool      // only executions with waiting nodes, or that may not begin yet
 	AwaitingApproval bool      // only executions that wait for a user's answer
+	Purpose          Purpose   // "": Work, but any if a workflow or a text is selected
 	From, To         time.Time // of the launch
 	After            string
 	Offset           int // rows to skip at the beginning
@@ -101,7 +102,7 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 	limit = min(limit, maxPage)
 	params := db.ListExecutionsParams{
 		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), MaxRows: int32(limit) + 1, Skipped: int32(f.Offset), //nolint:gosec // bounded by the caller
-		Submitters: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.AwaitingApproval,
+		Submitters: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.AwaitingApproval, Purpose: f.purpose(),
 	}
 	for _, st := range f.Status {
 		params.Statuses = append(params.Statuses, string(st))
@@ -137,7 +138,7 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams, t textFilter) (int, error) {
 	n, err := q.queries.CountExecutions(ctx, db.CountExecutionsParams{
 		ProjectID: p.ProjectID, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, NamePattern: t.pattern,
-		NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most, Waiting: p.Waiting, Asking: p.Asking,
+		NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most, Waiting: p.Waiting, Asking: p.Asking, Purpose: p.Purpose,
 		Least: p.Least, Beyond: p.Beyond,
 	})
 	if err != nil {
@@ -161,7 +162,7 @@ func (q *Reader) rowsOf(ctx context.Context, p db.ListExecutionsParams, t textFi
 		return q.queries.ListExecutions(ctx, p)
 	}
 	return q.queries.ListExecutionsWithText(ctx, db.ListExecutionsWithTextParams{
-		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, Waiting: p.Waiting, Asking: p.Asking,
+		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, Waiting: p.Waiting, Asking: p.Asking, Purpose: p.Purpose,
 		Least: p.Least, Beyond: p.Beyond, NamePattern: *t.pattern, NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most,
 		BranchRows: p.MaxRows + p.Skipped, Skipped: p.Skipped, MaxRows: p.MaxRows,
 	})
@@ -374,19 +375,6 @@ func (q *Reader) Named(ctx context.Context, ids []uuid.UUID) ([]Execution, error
 		}
 	}
 	return list, nil
-}
-
-// Live returns the number of executions that have not ended.
-func (q *Reader) Live(ctx context.Context) (int, error) {
-	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
-	if err != nil {
-		return 0, err
-	}
-	n, err := q.queries.CountLive(ctx, subject.ProjectID)
-	if err != nil {
-		return 0, fmt.Errorf("count live executions: %w", err)
-	}
-	return int(n), nil
 }
 
 // expire sets until when e is kept by the installation's retention.

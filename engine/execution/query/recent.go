@@ -26,7 +26,7 @@ type RecentInput struct {
 }
 
 // RecentInputs returns the caller's distinct inputs of a workflow among their last 500 executions of
-// it, newest first.
+// it, newest first. Runs of sweeps do not count.
 func (q *Reader) RecentInputs(ctx context.Context, workflow, project uuid.UUID, limit int) ([]RecentInput, error) {
 	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, project, Absent(workflow))
 	if err != nil {

@@ -143,6 +143,7 @@ type Execution struct {
 	Version             string
 	Name                string
 	Status              State
+	Purpose             Purpose
 	Inputs              map[string]any
 	Outputs             map[string]any
 	Reason              *Reason // why it is still PENDING, when a limit blocks it

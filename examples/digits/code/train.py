@@ -43,6 +43,8 @@ def main() -> None:
 
     model = {"format": "flowforge-digits/1", "accuracy": history[-1][3] if history else None, **network.state()}
     client.output_path("model").write_text(json.dumps(model))
+    if history:
+        client.describe({"accuracy": history[-1][3], "framework": "flowforge-digits"}, output="model")
     with client.output_path("history").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["epoch", "train_loss", "test_loss", "accuracy"])

@@ -1,8 +1,8 @@
 // A combobox as in the ARIA pattern: the focus stays in the input and
-// aria-activedescendant names the active option. offer(query, { typed, after }) returns the options;
-// take(option) returns true to offer the next ones. An option with data-more is replaced by the options
-// after that mark, and one with data-retry loads the list again. With tab, Tab takes the active or the
-// first option of what was typed.
+// aria-activedescendant names the active option. offer(query, { typed, after, again }) returns the
+// options; take(option) returns true to offer the next ones. An option with data-more is replaced by the
+// options after that mark, and one with data-retry loads the list again. With tab, Tab takes the active
+// or the first option of what was typed.
 
 let count = 0;
 
@@ -38,10 +38,10 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
     deactivate();
     input.setAttribute("aria-expanded", "false");
   };
-  const load = async () => {
+  const load = async (again) => {
     const request = ++requests;
     const slow = setTimeout(() => { if (request === requests) present([loadingLine()]); }, 400);
-    const found = await offer(input.value.trim(), { typed, after: "" });
+    const found = await offer(input.value.trim(), { typed, after: "", again });
     clearTimeout(slow);
     if (request !== requests) return;
     const keys = waiting;
@@ -68,12 +68,12 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
     at = place - 1;
     move(1);
   };
-  const show = () => {
+  const show = (again = false) => {
     clearTimeout(timer);
     loading = true;
     waiting = [];
     deactivate();
-    timer = setTimeout(load, delay);
+    timer = setTimeout(load, delay, again);
   };
   const move = (by) => {
     const all = options();
@@ -85,7 +85,7 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
   };
   const pick = (option) => {
     if (option.dataset.more !== undefined) return extend(option);
-    if (option.dataset.retry !== undefined) return show();
+    if (option.dataset.retry !== undefined) return show(true);
     const more = take(option);
     close();
     typed = false;
@@ -118,14 +118,17 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
       pick(options()[at]);
     }
   });
-  input.addEventListener("click", show);
+  input.addEventListener("click", () => show());
   input.addEventListener("blur", close);
   list.addEventListener("pointerdown", (event) => {
     event.preventDefault(); // the focus stays in the input
     const option = event.target.closest("[role=option]:not([aria-disabled])");
     if (option) pick(option);
   });
-  return { reload: () => input.getAttribute("aria-expanded") === "true" && show() };
+  return {
+    reload: () => input.getAttribute("aria-expanded") === "true" && show(),
+    renew: () => { input.focus(); show(true); },
+  };
 }
 
 // loadingLine is shown while a list takes long.

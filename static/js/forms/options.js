@@ -40,9 +40,9 @@ function complete(box) {
   let failed = false; // the last request
   const combo = makeCombobox(input, {
     delay: 150,
-    offer: async (query, { typed, after }) => {
+    offer: async (query, { typed, after, again }) => {
       clearTimeout(timer);
-      const parts = [...(await request(box, typed ? query : "", after))];
+      const parts = [...(await request(box, typed ? query : "", after, again))];
       const recovered = failed;
       failed = parts.some((part) => part.matches("[data-retry]"));
       if (recovered && !failed) input.dispatchEvent(new Event("change", { bubbles: true })); // the value can be checked now
@@ -59,10 +59,17 @@ function complete(box) {
     },
   });
   input.addEventListener("input", () => describe(box, ""));
+  const note = partOf(box, "[data-option-note]");
+  note.addEventListener("click", ({ target }) => {
+    if (!target.closest("[data-refresh]")) return;
+    note.textContent = "Refreshing…";
+    combo.renew();
+  });
 }
 
-// request returns the elements of a page of options, or one that explains why there are none.
-async function request(box, query, after) {
+// request returns the elements of a page of options, or one that explains why there are none. With
+// again, the server does not use a list that it has kept.
+async function request(box, query, after, again) {
   const { form } = box.querySelector("input");
   const body = new FormData();
   for (const [name, value] of new FormData(form)) {
@@ -72,6 +79,7 @@ async function request(box, query, after) {
   body.set("$input", box.dataset.input);
   body.set("$q", query);
   body.set("$after", after);
+  if (again) body.set("$refresh", "1");
   try {
     const response = await fetch(box.dataset.options, { method: "POST", body, headers: { Accept: "text/html" } });
     if (response.ok) return parse(await response.text());

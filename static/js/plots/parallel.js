@@ -3,7 +3,7 @@
 import { svg, html, stateText } from "./draw.js";
 import { canLog, labelOf, scaleOf } from "./scale.js";
 
-const height = 300, top = 44, foot = 24, side = 62, apart = 104;
+const height = 300, top = 44, foot = 24, side = 70, apart = 104;
 const shades = 4;
 
 export function parallel(view, figure) {

@@ -15,7 +15,7 @@ export function scaleOf(column, log = column.log) {
     at: (v) => v == null || log && v <= 0 ? null : ((log ? Math.log(v) : v) - from) / (to - from),
     value: (share) => log ? Math.exp(from + share * (to - from)) : from + share * (to - from),
     step: whole ? 1 / Math.max(1, to - from) : 0.02,
-    ticks: (count) => log ? logTicks(low, high, count) : ticks(low, high, count, column.integer),
+    ticks: (count) => column.ticks?.length <= 2 * count ? column.ticks : log ? logTicks(low, high, count) : ticks(low, high, count, column.integer),
     text: (v) => textOf(column, v),
   };
 }

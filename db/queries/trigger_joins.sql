@@ -1,0 +1,60 @@
+-- name: HasJoinEvent :one
+SELECT EXISTS (SELECT 1 FROM trigger_join_events WHERE trigger_id = @trigger_id AND condition = @condition AND key = @key);
+
+-- name: OpenJoin :one
+SELECT * FROM trigger_joins WHERE trigger_id = @trigger_id AND key = @key AND state = 'OPEN';
+
+-- name: CompleteJoin :one
+SELECT * FROM trigger_joins WHERE trigger_id = @trigger_id AND key = @key AND state = 'COMPLETE' LIMIT 1;
+
+-- name: InsertJoin :exec
+INSERT INTO trigger_joins (id, trigger_id, key, state, opened_at, expires_at) VALUES (@id, @trigger_id, @key, 'OPEN', @opened_at, @expires_at);
+
+-- name: InsertJoinEvent :exec
+INSERT INTO trigger_join_events (trigger_id, condition, key, join_id, subject, payload, source_id, depth, at)
+VALUES (@trigger_id, @condition, @key, @join_id, @subject, @payload, @source_id, @depth, @at);
+
+-- name: CurrentJoinEvents :many
+-- Returns the event of each condition that counts.
+SELECT DISTINCT ON (condition) * FROM trigger_join_events WHERE join_id = @join_id AND NOT expired ORDER BY condition, at DESC, key DESC;
+
+-- name: ExpireJoinEvents :exec
+UPDATE trigger_join_events SET expired = true WHERE join_id = @join_id AND at < @before;
+
+-- name: MoveJoin :exec
+UPDATE trigger_joins SET expires_at = @expires_at WHERE id = @id;
+
+-- name: CloseJoin :exec
+WITH emptied AS (UPDATE trigger_join_events e SET payload = NULL WHERE e.join_id = @id)
+UPDATE trigger_joins j SET state = @state, closed_at = @now WHERE j.id = @id;
+
+-- name: ExpiredJoins :many
+SELECT id FROM trigger_joins WHERE state = 'OPEN' AND expires_at < @now ORDER BY expires_at LIMIT @row_limit;
+
+-- name: ClaimExpiredJoin :one
+-- Returns no row for a join that another server changes now, or that no longer is expired.
+SELECT * FROM trigger_joins WHERE id = @id AND state = 'OPEN' AND expires_at < @now FOR UPDATE SKIP LOCKED;
+
+-- name: OpenJoins :many
+SELECT * FROM trigger_joins WHERE trigger_id = @trigger_id AND state = 'OPEN' ORDER BY expires_at, id LIMIT @row_limit;
+
+-- name: CountOpenJoins :one
+SELECT count(*) FROM trigger_joins WHERE trigger_id = @trigger_id AND state = 'OPEN';
+
+-- name: EventsOfJoins :many
+-- Returns the events that count of joins, without their payload.
+SELECT DISTINCT ON (join_id, condition) join_id, condition, subject, source_id, at FROM trigger_join_events
+WHERE join_id = ANY (@joins::uuid[]) AND NOT expired ORDER BY join_id, condition, at DESC, key DESC;
+
+-- name: DropOpenJoins :exec
+DELETE FROM trigger_joins WHERE trigger_id = @trigger_id AND state = 'OPEN';
+
+-- name: DropJoins :exec
+DELETE FROM trigger_joins WHERE trigger_id = @trigger_id;
+
+-- name: PruneJoins :exec
+-- Removes closed joins; those whose key must not launch again are kept longer.
+DELETE FROM trigger_joins WHERE state <> 'OPEN' AND closed_at < @before AND (state = 'EXPIRED' OR key = '' OR closed_at < @keys_before);
+
+-- name: JoinTrigger :one
+SELECT trigger_id FROM trigger_joins WHERE id = @id;

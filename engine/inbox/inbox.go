@@ -1,0 +1,172 @@
+// Package inbox notifies persons: of the ends of what they launched, of what waits for their answer, of
+// their schedules, and of models. The leader turns events of the feed into items of inboxes and sends
+// e-mails about them. A person sees only their own items, and only those of projects that they may read.
+package inbox
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/message"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/notify"
+)
+
+// Mail is the mail server of the installation. The zero value means that there is none.
+type Mail struct {
+	Host, Port    string
+	Security      string // message.StartTLS, message.TLS or message.Plain
+	From          string
+	User          string // "": no authentication
+	Password      string
+	CACertificate string // PEM; "": the certificates of the system
+}
+
+// Set reports whether there is a mail server.
+func (m Mail) Set() bool { return m.Host != "" }
+
+// LogValue keeps the password out of logs.
+func (m Mail) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("host", m.Host), slog.String("port", m.Port), slog.String("from", m.From))
+}
+
+func (m Mail) channel(to string) message.Channel {
+	return message.Channel{
+		Kind:     message.Email,
+		Settings: map[string]any{"host": m.Host, "port": m.Port, "security": m.Security, "from": m.From, "to": to, "username": m.User, "ca_certificate": m.CACertificate},
+		Secrets:  map[string]string{"password": m.Password},
+	}
+}
+
+// Config configures a Service. Pool, Notifications, MayRead and PublicURL are required, and Dialer if there
+// is a mail server.
+type Config struct {
+	Pool          *pgxpool.Pool
+	Notifications *notify.Service // describes the ends of executions
+	// MayRead reports whether a user may now read the executions of a project.
+	MayRead   func(user, project uuid.UUID) bool
+	Mail      Mail
+	Dialer    message.Dialer // reaches the mail server
+	PublicURL string         // of the site, without a slash at the end; e-mails link to it
+
+	// Every is how often the loop looks for events and due e-mails without a wake-up. Zero means two
+	// seconds.
+	Every time.Duration
+	// Crash, when set, is called with the name of each point where a crash must be harmless.
+	Crash func(point string)
+
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// Service keeps the items and settings of persons, and creates and sends items in the process that calls
+// Run. It is safe for concurrent use.
+type Service struct {
+	config  Config
+	queries *db.Queries
+	wake    chan struct{}
+}
+
+// New returns a Service that creates no items yet.
+func New(c Config) *Service {
+	if c.Every == 0 {
+		c.Every = 2 * time.Second
+	}
+	if c.Crash == nil {
+		c.Crash = func(string) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return &Service{config: c, queries: db.New(c.Pool), wake: make(chan struct{}, 1)}
+}
+
+// Keep is how long items are kept.
+const Keep = 90 * 24 * time.Hour
+
+const cleans = time.Hour
+
+// Wake makes the loop of this process look at the feed now.
+func (s *Service) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run creates items and sends e-mails until ctx ends. The leader calls it; a second loop would do no harm,
+// since a lock protects the position in the feed, and an attempt to send claims its items first.
+func (s *Service) Run(ctx context.Context) {
+	ctx = auth.AsSystem(ctx)
+	var cleaned time.Time
+	for ctx.Err() == nil {
+		more, err := s.Receive(ctx)
+		s.logged(ctx, "events could not be passed to inboxes; the next look retries", err)
+		s.logged(ctx, "e-mails to persons could not be sent; the next look retries", s.sendDue(ctx))
+		if now := time.Now(); now.Sub(cleaned) >= cleans {
+			cleaned = now
+			s.logged(ctx, "old items of inboxes could not be removed", s.clean(ctx))
+		}
+		if more && err == nil {
+			continue
+		}
+		timer := time.NewTimer(s.config.Every)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-s.wake:
+		}
+		timer.Stop()
+	}
+}
+
+// clean removes old items.
+func (s *Service) clean(ctx context.Context) error {
+	return s.queries.DeleteOldInboxItems(ctx, s.now().Add(-Keep))
+}
+
+func (s *Service) logged(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.config.Logger.Warn(what, "error", err)
+	}
+}
+
+// now is the current time in UTC, with the precision of Postgres.
+func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
+
+// person authorizes reading the inbox of the caller.
+func person(ctx context.Context) (auth.Subject, error) {
+	subject, err := auth.SignedIn(ctx)
+	if err != nil {
+		return auth.Subject{}, err
+	}
+	if subject.ID == uuid.Nil || subject.Task != nil || subject.Role != auth.RoleUser && subject.Role != auth.RoleAdmin {
+		return auth.Subject{}, apperr.New(apperr.Forbidden, "Only persons have an inbox.")
+	}
+	return subject, nil
+}
+
+// editor authorizes changes of the caller's inbox. A key of scope read cannot make any.
+func editor(ctx context.Context) (auth.Subject, error) {
+	subject, err := person(ctx)
+	if err != nil {
+		return auth.Subject{}, err
+	}
+	if subject.ReadOnly {
+		return auth.Subject{}, apperr.New(apperr.Forbidden, "The API key has the scope read. Use a key with the scope launch to change the inbox.")
+	}
+	return subject, nil
+}
+
+func absent(id uuid.UUID) error {
+	return apperr.New(apperr.NotFound, "There is no item %s in your inbox.", id)
+}

@@ -1,0 +1,356 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/platform/units"
+)
+
+// receiveForJoin passes an event of the feed to the conditions of a join that wait for it.
+func (s *Service) receiveForJoin(ctx context.Context, row db.Trigger, e db.EventFeed, ev event) error {
+	data := map[string]any{}
+	if err := decode(e.Data, &data); err != nil {
+		return fmt.Errorf("event %s: %w", e.ID, err)
+	}
+	return s.joinMatching(ctx, row, ev, e.At, func(c Condition) bool {
+		if !c.fits(e.Type, data) {
+			return false
+		}
+		env, err := feedEnv(c.Kind, e)
+		return err == nil && matches(c.Kind, c.Sources, env)
+	}, func(c Condition) (map[string]any, error) { return feedEnv(c.Kind, e) })
+}
+
+// joinMatching passes an event to the conditions of a join that wait for it. env returns what the
+// expressions of a condition read; without it, that is what the event has.
+func (s *Service) joinMatching(ctx context.Context, row db.Trigger, ev event, at time.Time, waits func(Condition) bool, env ...func(Condition) (map[string]any, error)) error {
+	t, err := triggerOf(row)
+	if err != nil {
+		return err
+	}
+	if t.Join == nil {
+		return nil
+	}
+	var failures []error
+	for _, c := range t.Join.All {
+		if !waits(c) {
+			continue
+		}
+		of := ev
+		of.key, of.subject = ev.key+"/"+c.Name, c.Name+": "+ev.subject
+		for _, f := range env {
+			if of.env, err = f(c); err != nil {
+				return err
+			}
+		}
+		failures = append(failures, s.join(ctx, row, t.Join, c, of, at))
+	}
+	return errors.Join(failures...)
+}
+
+// join adds an event to the join of its key. The event that completes the join stores the launch in the
+// same transaction. Events that do not count are deliveries that say why.
+func (s *Service) join(ctx context.Context, row db.Trigger, j *Join, c Condition, ev event, at time.Time) error {
+	dec := decide(Trigger{Spec: Spec{Filter: c.Filter}}, ev)
+	key := ""
+	if dec.outcome == Launched {
+		var problem string
+		if key, problem = j.keyOf(c, ev.env); problem != "" {
+			dec = decision{outcome: Failed, reason: ReasonKey, message: "The key cannot be evaluated. " + problem}
+		}
+	}
+	s.config.Crash("join.begin")
+	complete := false
+	err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) (err error) {
+		if _, err := q.LockTriggerByID(ctx, row.ID); err != nil {
+			return fmt.Errorf("lock trigger %s: %w", row.ID, err)
+		}
+		if seen, err := q.HasJoinEvent(ctx, row.ID, c.Name, ev.key); err != nil || seen {
+			return wrap("find the event of a join", err)
+		}
+		if dec.outcome == Launched && j.keyed() {
+			switch _, err := q.CompleteJoin(ctx, row.ID, key); {
+			case err == nil:
+				dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("The trigger has launched for %s before.", key)}
+			case !db.IsNoRows(err):
+				return fmt.Errorf("find join %s: %w", key, err)
+			}
+		}
+		if dec.outcome != Launched {
+			if err := s.record(ctx, q, row, ev, dec, nil); !isRepeated(err) {
+				return err
+			}
+			return nil
+		}
+		complete, err = s.addToJoin(ctx, q, row, j, c, ev, key, at)
+		return err
+	})
+	if db.IsNoRows(err) {
+		return nil // the trigger was deleted
+	}
+	if err != nil {
+		return fmt.Errorf("join event %s: %w", ev.key, err)
+	}
+	s.config.Crash("join.added")
+	if complete {
+		return s.retryTrigger(ctx, row.ID)
+	}
+	return nil
+}
+
+// addToJoin adds an event to the open join of a key, and reports whether the join is now complete.
+func (s *Service) addToJoin(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, c Condition, ev event, key string, at time.Time) (bool, error) {
+	open, err := q.OpenJoin(ctx, row.ID, key)
+	if db.IsNoRows(err) {
+		open = db.TriggerJoin{ID: uuid.Must(uuid.NewV7()), TriggerID: row.ID, Key: key, OpenedAt: at, ExpiresAt: at.Add(j.window())}
+		err = q.InsertJoin(ctx, db.InsertJoinParams{ID: open.ID, TriggerID: row.ID, Key: key, OpenedAt: at, ExpiresAt: open.ExpiresAt})
+	}
+	if err != nil {
+		return false, fmt.Errorf("open join %s: %w", key, err)
+	}
+	payload, err := encode(ev.env)
+	if err != nil {
+		return false, err
+	}
+	err = q.InsertJoinEvent(ctx, db.InsertJoinEventParams{
+		TriggerID: row.ID, Condition: c.Name, Key: ev.key, JoinID: open.ID, Subject: ev.subject, Payload: payload, SourceID: ev.source, Depth: int32(ev.depth), At: at, //nolint:gosec // at most MaxDepth
+	})
+	if err != nil {
+		return false, fmt.Errorf("add to join %s: %w", key, err)
+	}
+	// Events that are further from this one than the window cannot count with it.
+	if err := s.expireBefore(ctx, q, row, j, open, at.Add(-j.window())); err != nil {
+		return false, err
+	}
+	events, err := q.CurrentJoinEvents(ctx, open.ID)
+	if err != nil {
+		return false, fmt.Errorf("events of join %s: %w", key, err)
+	}
+	if len(events) < len(j.All) {
+		return false, wrap("move a join", q.MoveJoin(ctx, oldest(events).Add(j.window()), open.ID))
+	}
+	joined, err := joinedEvent(open, events)
+	if err != nil {
+		return false, err
+	}
+	if err := q.CloseJoin(ctx, "COMPLETE", new(s.now()), open.ID); err != nil {
+		return false, fmt.Errorf("close join %s: %w", key, err)
+	}
+	return true, s.pend(ctx, q, row.ID, joined, 0, "")
+}
+
+func oldest(events []db.TriggerJoinEvent) time.Time {
+	at := events[0].At
+	for _, e := range events {
+		if e.At.Before(at) {
+			at = e.At
+		}
+	}
+	return at
+}
+
+// joinedEvent is the event of a complete join: expressions read the event of each condition by its name.
+func joinedEvent(open db.TriggerJoin, events []db.TriggerJoinEvent) (event, error) {
+	env, depth := map[string]any{}, 1
+	for _, e := range events {
+		var of map[string]any
+		if err := decode(e.Payload, &of); err != nil {
+			return event{}, err
+		}
+		for _, v := range of { // events of conditions have one name
+			env[e.Condition] = v
+		}
+		depth = max(depth, int(e.Depth))
+	}
+	env[joinName] = map[string]any{"key": open.Key, "started": oldest(events).UTC().Format(time.RFC3339Nano)}
+	subject := open.Key
+	if subject == "" {
+		subject = "All conditions"
+	}
+	return event{key: "join/" + open.ID.String(), subject: subject, env: env, depth: depth}, nil
+}
+
+// expireBefore removes the events before a time from a join, and records them as a delivery that says what
+// was missing.
+func (s *Service) expireBefore(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, open db.TriggerJoin, before time.Time) error {
+	events, err := q.CurrentJoinEvents(ctx, open.ID)
+	if err != nil {
+		return fmt.Errorf("events of join %s: %w", open.ID, err)
+	}
+	if err := q.ExpireJoinEvents(ctx, open.ID, before); err != nil {
+		return fmt.Errorf("expire events of join %s: %w", open.ID, err)
+	}
+	arrived, old := map[string]bool{}, []db.TriggerJoinEvent{}
+	for _, e := range events {
+		if e.At.Before(before) {
+			old = append(old, e)
+		} else {
+			arrived[e.Condition] = true
+		}
+	}
+	if len(old) == 0 {
+		return nil
+	}
+	var had, missing []string
+	for _, e := range old {
+		had, arrived[e.Condition] = append(had, e.Condition), true
+	}
+	for _, c := range j.All {
+		if !arrived[c.Name] {
+			missing = append(missing, c.Name)
+		}
+	}
+	partial, err := joinedEvent(open, old)
+	if err != nil {
+		return err
+	}
+	partial.key = fmt.Sprintf("expired/%s/%d", open.ID, before.UnixMicro())
+	message := fmt.Sprintf("%s arrived, and %s did not within %s.", strings.Join(had, ", "), strings.Join(missing, ", "), units.Exact(j.window()))
+	if len(missing) == 0 {
+		message = fmt.Sprintf("%s arrived more than %s before the others.", strings.Join(had, ", "), units.Exact(j.window()))
+	}
+	err = s.record(ctx, q, row, partial, decision{outcome: Skipped, reason: ReasonExpired, message: message}, nil)
+	if isRepeated(err) {
+		return nil
+	}
+	return err
+}
+
+// expiredTogether is how many joins one look expires.
+const expiredTogether = 200
+
+// ExpireJoins removes events that have left the window of their join, and returns how many joins it
+// changed. It is called when all events up to now have been received. Run does this by itself.
+func (s *Service) ExpireJoins(ctx context.Context) (int, error) {
+	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
+		return 0, err
+	}
+	now := s.now()
+	ids, err := s.queries.ExpiredJoins(ctx, now, expiredTogether)
+	if err != nil {
+		return 0, fmt.Errorf("find expired joins: %w", err)
+	}
+	for _, id := range ids {
+		if err := s.expireJoin(ctx, id, now); err != nil {
+			return 0, fmt.Errorf("expire join %s: %w", id, err)
+		}
+	}
+	return len(ids), nil
+}
+
+// pruneJoins removes joins that are no longer kept.
+func (s *Service) pruneJoins(ctx context.Context) error {
+	now := s.now()
+	return wrap("remove old joins", s.queries.PruneJoins(ctx, new(now.Add(-KeepFor)), new(now.Add(-KeepKeys))))
+}
+
+func (s *Service) expireJoin(ctx context.Context, id uuid.UUID, now time.Time) error {
+	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		seen, err := q.JoinTrigger(ctx, id)
+		if db.IsNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		row, err := q.LockTriggerByID(ctx, seen) // before its join, as new events do
+		if db.IsNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		open, err := q.ClaimExpiredJoin(ctx, id, now)
+		if db.IsNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		t, err := triggerOf(row)
+		if err != nil || t.Join == nil {
+			return err
+		}
+		if err := s.expireBefore(ctx, q, row, t.Join, open, now.Add(-t.Join.window())); err != nil {
+			return err
+		}
+		rest, err := q.CurrentJoinEvents(ctx, id)
+		if err != nil {
+			return err
+		}
+		s.config.Crash("join.expired")
+		if len(rest) > 0 {
+			return q.MoveJoin(ctx, oldest(rest).Add(t.Join.window()), id)
+		}
+		return q.CloseJoin(ctx, "EXPIRED", &now, id)
+	})
+}
+
+// Partial is a join that waits for more events.
+type Partial struct {
+	Key        string
+	ExpiresAt  time.Time // when its oldest event leaves the window
+	Conditions []Arrival // in the order of the trigger
+}
+
+// Arrival is a condition of a partial join. Subject is "" if its event is missing.
+type Arrival struct {
+	Condition string
+	Subject   string
+	SourceID  *uuid.UUID
+	At        time.Time
+}
+
+// MaxPartials is how many partial joins Partials returns.
+const MaxPartials = 100
+
+// Partials returns the joins of a trigger that wait for more events, the one that expires first first, and
+// how many there are. The caller must be able to read the trigger.
+func (s *Service) Partials(ctx context.Context, t Trigger) ([]Partial, int, error) {
+	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
+		return nil, 0, err
+	}
+	if t.Join == nil {
+		return nil, 0, nil
+	}
+	rows, err := s.queries.OpenJoins(ctx, t.ID, MaxPartials)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list joins of trigger %s: %w", t.ID, err)
+	}
+	count, err := s.queries.CountOpenJoins(ctx, t.ID)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count joins of trigger %s: %w", t.ID, err)
+	}
+	ids := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	events, err := s.queries.EventsOfJoins(ctx, ids)
+	if err != nil {
+		return nil, 0, fmt.Errorf("events of the joins of trigger %s: %w", t.ID, err)
+	}
+	list := make([]Partial, 0, len(rows))
+	for _, row := range rows {
+		p := Partial{Key: row.Key, ExpiresAt: row.ExpiresAt}
+		for _, c := range t.Join.All {
+			a := Arrival{Condition: c.Name}
+			for _, e := range events {
+				if e.JoinID == row.ID && e.Condition == c.Name {
+					a.Subject, a.SourceID, a.At = strings.TrimPrefix(e.Subject, c.Name+": "), e.SourceID, e.At
+				}
+			}
+			p.Conditions = append(p.Conditions, a)
+		}
+		list = append(list, p)
+	}
+	return list, int(count), nil
+}
