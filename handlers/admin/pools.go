@@ -24,12 +24,15 @@ import (
 // tasksShown is the number of tasks of a worker that the page lists.
 const tasksShown = 3
 
+// poolPages are the pages of the pools of workers.
+type poolPages struct{ *Pages }
+
 // pools lists the pools of workers.
-func (h *Pages) pools(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) pools(w http.ResponseWriter, r *http.Request) error {
 	return h.showPools(w, r, openForm{})
 }
 
-func (h *Pages) showPools(w http.ResponseWriter, r *http.Request, open openForm) error {
+func (h poolPages) showPools(w http.ResponseWriter, r *http.Request, open openForm) error {
 	pools, err := h.Pools.List(r.Context())
 	if err != nil {
 		return err
@@ -60,7 +63,7 @@ func (h *Pages) showPools(w http.ResponseWriter, r *http.Request, open openForm)
 }
 
 // poolTabs are the tabs of administration with that of pools selected.
-func (h *Pages) poolTabs(r *http.Request) []ui.Tab {
+func (h poolPages) poolTabs(r *http.Request) []ui.Tab {
 	tabs := h.tabs(r, "", false)
 	for i := range tabs {
 		tabs[i].Current = tabs[i].URL == views.PoolsURL()
@@ -125,7 +128,7 @@ func poolNotice(r *http.Request) *views.AdminNotice {
 }
 
 // createPool creates a pool.
-func (h *Pages) createPool(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) createPool(w http.ResponseWriter, r *http.Request) error {
 	form, err := sent(r, "pool", "")
 	if err != nil {
 		return err
@@ -142,11 +145,11 @@ func (h *Pages) createPool(w http.ResponseWriter, r *http.Request) error {
 }
 
 // pool shows one pool.
-func (h *Pages) pool(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) pool(w http.ResponseWriter, r *http.Request) error {
 	return h.showPool(w, r, request.PathValue(r, "pool"), nil, nil)
 }
 
-func (h *Pages) showPool(w http.ResponseWriter, r *http.Request, name string, fresh *views.NewPoolToken, refused error) error {
+func (h poolPages) showPool(w http.ResponseWriter, r *http.Request, name string, fresh *views.NewPoolToken, refused error) error {
 	clock := h.Page.Clock(r)
 	p, err := h.Pools.Get(r.Context(), name)
 	if err != nil {
@@ -183,7 +186,7 @@ func (h *Pages) showPool(w http.ResponseWriter, r *http.Request, name string, fr
 }
 
 // poolStream sends the live part of the page again whenever it changed.
-func (h *Pages) poolStream(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) poolStream(w http.ResponseWriter, r *http.Request) error {
 	name, clock := request.PathValue(r, "pool"), h.Page.Clock(r)
 	if _, err := h.Pools.Get(r.Context(), name); err != nil {
 		return err
@@ -208,7 +211,7 @@ func (h *Pages) poolStream(w http.ResponseWriter, r *http.Request) error {
 }
 
 // poolLive is the part of the page that changes.
-func (h *Pages) poolLive(ctx context.Context, clock ui.Clock, name string) (views.PoolLive, error) {
+func (h poolPages) poolLive(ctx context.Context, clock ui.Clock, name string) (views.PoolLive, error) {
 	p, err := h.Pools.Get(ctx, name)
 	if err != nil {
 		return views.PoolLive{}, err
@@ -314,7 +317,7 @@ func requestText(a pool.Amount) string {
 }
 
 // drainPool drains a pool, or ends its drain.
-func (h *Pages) drainPool(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) drainPool(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "pool")
 	form, err := sent(r, "drain", name)
 	if err != nil {
@@ -335,7 +338,7 @@ func drained(name string, draining bool) string {
 }
 
 // drainWorker drains a worker, or ends its drain.
-func (h *Pages) drainWorker(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) drainWorker(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "pool")
 	id, err := pathID(r, "worker")
 	if err != nil {
@@ -353,7 +356,7 @@ func (h *Pages) drainWorker(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deletePool deletes a pool without tasks.
-func (h *Pages) deletePool(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) deletePool(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "pool")
 	if err := h.Pools.Delete(r.Context(), name); err != nil {
 		if !shownInForm(err) {
@@ -365,7 +368,7 @@ func (h *Pages) deletePool(w http.ResponseWriter, r *http.Request) error {
 }
 
 // createPoolToken creates a token, which the response shows once.
-func (h *Pages) createPoolToken(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) createPoolToken(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "pool")
 	token, secret, err := h.Pools.CreateToken(r.Context(), name)
 	if err != nil {
@@ -376,7 +379,7 @@ func (h *Pages) createPoolToken(w http.ResponseWriter, r *http.Request) error {
 }
 
 // revokePoolToken revokes a token.
-func (h *Pages) revokePoolToken(w http.ResponseWriter, r *http.Request) error {
+func (h poolPages) revokePoolToken(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "pool")
 	if err := h.Pools.RevokeToken(r.Context(), name, request.PathValue(r, "token")); err != nil {
 		return err
