@@ -64,8 +64,8 @@ func TestTheInbox(t *testing.T) {
 	audit(t, page)
 }
 
-// TestNotificationSettings: a failed form keeps what was typed and leads to the fields; the browser is asked
-// for its permission.
+// TestNotificationSettings: a failed form keeps what was typed and leads to the fields; the page requests
+// the permission of the browser.
 func TestNotificationSettings(t *testing.T) {
 	t.Parallel()
 	s, err := startServer(t.TempDir(), "FLOWFORGE_EXAMPLES=off")

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// inboxRows are about the caller's own notifications: every signed-in user has an inbox, and nobody sees
+// inboxRows are about the caller's own notifications: every signed-in user has an inbox, and no one sees
 // an item of another.
 func inboxRows() []row {
 	const absent, moved = http.StatusNotFound, http.StatusSeeOther

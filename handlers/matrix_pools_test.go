@@ -9,7 +9,7 @@ import (
 // poolRows are about the pools of workers, which administrators of the installation manage.
 func poolRows() []row {
 	const ok, moved, gone, absent = http.StatusOK, http.StatusSeeOther, http.StatusNotFound, "/workers/00000000-0000-0000-0000-000000000001/drain"
-	worker := forTasks("POST /flowforge.v1.WorkerService/*", "/flowforge.v1.WorkerService/Poll", "{}", http.StatusUnauthorized)
+	worker := forTasks("POST /flowforge.v1.WorkerService/*", "/flowforge.v1.WorkerService/Poll", `{"workerId": "01900000-0000-7000-8000-00000000000a", "session": "01900000-0000-7000-8000-00000000000b"}`, http.StatusUnauthorized)
 	worker.guard = none // the token of a pool is checked by the service
 	rows := []row{
 		worker,

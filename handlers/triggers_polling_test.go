@@ -67,7 +67,7 @@ func TestATriggerPolls(t *testing.T) {
 	stored := b.member.get(t, "/api/v1/triggers/page").object(t, http.StatusOK)
 	require.Equal(t, map[string]any{"connection": "portal", "path": "latest.json", "when": "changes", "every": "10s"}, stored["http"])
 	polls, _ := stored["polls"].(map[string]any)
-	require.InDelta(t, 1, polls["failures"], 0)
+	require.EqualValues(t, "1", polls["failures"])
 	require.Equal(t, http.StatusAccepted, b.member.post(t, "/api/v1/triggers/page/poll", "").status)
 	require.Equal(t, http.StatusSeeOther, b.member.submit(t, "/triggers/page/switch", "on", "false").status)
 	require.Equal(t, http.StatusConflict, b.member.post(t, "/api/v1/triggers/page/poll", "").status)

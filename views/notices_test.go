@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoticesHaveAKnownKind: a notice of another kind looks like an information, also if it is an error.
+// TestNoticesHaveAKnownKind: a notice of another kind looks like information, even if it is an error.
 func TestNoticesHaveAKnownKind(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.templ")

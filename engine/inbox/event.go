@@ -11,7 +11,7 @@ const (
 	StartedLate    notify.Event = "execution.started_late" // after waiting for some time
 	Reclaimed      notify.Event = "quota.reclaimed"        // others needed the capacity that a task had borrowed
 	ScheduleFailed notify.Event = "schedule.failed"        // an execution that a schedule launched
-	ModelRequest   notify.Event = "model.requested"        // someone asks for another stage
+	ModelRequest   notify.Event = "model.requested"        // someone requests another stage
 )
 
 // Mode is where a person is notified of an event.

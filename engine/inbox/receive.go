@@ -152,7 +152,7 @@ func (s *Service) ended(ctx context.Context, q *db.Queries, row db.InboxEventsRo
 			}
 			return m
 		}
-	case of.Automatic: // nobody waits for the end
+	case of.Automatic: // no user waits for the end
 		o.events = without(o.events, notify.Succeeded, notify.Cancelled)
 	}
 	return s.emit(ctx, q, o, owner)

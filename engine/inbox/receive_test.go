@@ -51,7 +51,7 @@ func TestSlowerThanUsual(t *testing.T) {
 	require.Equal(t, "digits.train took 5 min, usually 1 min", items[0].Message.Title)
 }
 
-// TestAnAnswerSettlesAnApproval: an approval waits for all who can answer it, and nobody else; an answer
+// TestAnAnswerSettlesAnApproval: an approval waits for all who can answer it, and no one else; an answer
 // makes it read for all of them.
 func TestAnAnswerSettlesAnApproval(t *testing.T) {
 	t.Parallel()

@@ -82,7 +82,7 @@ func (s *Service) executionEnded(ctx context.Context, row db.Trigger, e query.Ex
 		}
 		return s.deliverOrDefer(ctx, row, ev)
 	}
-	return s.joinMatching(ctx, row, ev, *e.FinishedAt, func(c Condition) bool { return c.Kind == OnExecution && ends(c.Sources, c.States) })
+	return joining{s}.joinMatching(ctx, row, ev, *e.FinishedAt, func(c Condition) bool { return c.Kind == OnExecution && ends(c.Sources, c.States) })
 }
 
 func wrap(what string, err error) error {

@@ -33,7 +33,7 @@ func (s *Service) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.runFeed(ctx) })
 	all.Go(func() { s.runRetries(ctx) })
-	all.Go(func() { s.runPolls(ctx) })
+	all.Go(func() { polling{s}.runPolls(ctx) })
 	all.Wait()
 }
 
@@ -45,13 +45,13 @@ func (s *Service) runFeed(ctx context.Context) {
 			_, err = s.ExpireJoins(ctx)
 		}
 		if err == nil && time.Since(pruned) > time.Hour {
-			pruned, err = time.Now(), s.pruneJoins(ctx)
+			pruned, err = time.Now(), joining{s}.pruneJoins(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("events could not be passed to triggers; the next look retries", "error", err)
 		}
 		if !more || err != nil {
-			s.rest(ctx, s.wake, lookEvery)
+			rest(ctx, s.wake, lookEvery)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (s *Service) receive(ctx context.Context, row db.Trigger, e db.EventFeed) e
 		}
 	}
 	if Kind(row.Kind) == OnAll {
-		return s.receiveForJoin(ctx, row, e, ev)
+		return joining{s}.receiveForJoin(ctx, row, e, ev)
 	}
 	var err error
 	if ev.env, err = feedEnv(Kind(row.Kind), e); err != nil || !matches(Kind(row.Kind), row.Sources, ev.env) {

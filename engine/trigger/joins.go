@@ -15,8 +15,11 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 )
 
+// joining is the part of the service that collects the events of joins.
+type joining struct{ *Service }
+
 // receiveForJoin passes an event of the feed to the conditions of a join that wait for it.
-func (s *Service) receiveForJoin(ctx context.Context, row db.Trigger, e db.EventFeed, ev event) error {
+func (s joining) receiveForJoin(ctx context.Context, row db.Trigger, e db.EventFeed, ev event) error {
 	data := map[string]any{}
 	if err := decode(e.Data, &data); err != nil {
 		return fmt.Errorf("event %s: %w", e.ID, err)
@@ -32,7 +35,7 @@ func (s *Service) receiveForJoin(ctx context.Context, row db.Trigger, e db.Event
 
 // joinMatching passes an event to the conditions of a join that wait for it. env returns what the
 // expressions of a condition read; without it, that is what the event has.
-func (s *Service) joinMatching(ctx context.Context, row db.Trigger, ev event, at time.Time, waits func(Condition) bool, env ...func(Condition) (map[string]any, error)) error {
+func (s joining) joinMatching(ctx context.Context, row db.Trigger, ev event, at time.Time, waits func(Condition) bool, env ...func(Condition) (map[string]any, error)) error {
 	t, err := triggerOf(row)
 	if err != nil {
 		return err
@@ -59,7 +62,7 @@ func (s *Service) joinMatching(ctx context.Context, row db.Trigger, ev event, at
 
 // join adds an event to the join of its key. The event that completes the join stores the launch in the
 // same transaction. Events that do not count are deliveries that say why.
-func (s *Service) join(ctx context.Context, row db.Trigger, j *Join, c Condition, ev event, at time.Time) error {
+func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition, ev event, at time.Time) error {
 	dec := decide(Trigger{Spec: Spec{Filter: c.Filter}}, ev)
 	key := ""
 	if dec.outcome == Launched {
@@ -108,7 +111,7 @@ func (s *Service) join(ctx context.Context, row db.Trigger, j *Join, c Condition
 }
 
 // addToJoin adds an event to the open join of a key, and reports whether the join is now complete.
-func (s *Service) addToJoin(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, c Condition, ev event, key string, at time.Time) (bool, error) {
+func (s joining) addToJoin(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, c Condition, ev event, key string, at time.Time) (bool, error) {
 	open, err := q.OpenJoin(ctx, row.ID, key)
 	if db.IsNoRows(err) {
 		open = db.TriggerJoin{ID: uuid.Must(uuid.NewV7()), TriggerID: row.ID, Key: key, OpenedAt: at, ExpiresAt: at.Add(j.window())}
@@ -181,7 +184,7 @@ func joinedEvent(open db.TriggerJoin, events []db.TriggerJoinEvent) (event, erro
 
 // expireBefore removes the events before a time from a join, and records them as a delivery that says what
 // was missing.
-func (s *Service) expireBefore(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, open db.TriggerJoin, before time.Time) error {
+func (s joining) expireBefore(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, open db.TriggerJoin, before time.Time) error {
 	events, err := q.CurrentJoinEvents(ctx, open.ID)
 	if err != nil {
 		return fmt.Errorf("events of join %s: %w", open.ID, err)
@@ -240,7 +243,7 @@ func (s *Service) ExpireJoins(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("find expired joins: %w", err)
 	}
 	for _, id := range ids {
-		if err := s.expireJoin(ctx, id, now); err != nil {
+		if err := (joining{s}).expireJoin(ctx, id, now); err != nil {
 			return 0, fmt.Errorf("expire join %s: %w", id, err)
 		}
 	}
@@ -248,12 +251,12 @@ func (s *Service) ExpireJoins(ctx context.Context) (int, error) {
 }
 
 // pruneJoins removes joins that are no longer kept.
-func (s *Service) pruneJoins(ctx context.Context) error {
+func (s joining) pruneJoins(ctx context.Context) error {
 	now := s.now()
 	return wrap("remove old joins", s.queries.PruneJoins(ctx, new(now.Add(-KeepFor)), new(now.Add(-KeepKeys))))
 }
 
-func (s *Service) expireJoin(ctx context.Context, id uuid.UUID, now time.Time) error {
+func (s joining) expireJoin(ctx context.Context, id uuid.UUID, now time.Time) error {
 	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		seen, err := q.JoinTrigger(ctx, id)
 		if db.IsNoRows(err) {

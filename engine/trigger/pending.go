@@ -105,7 +105,7 @@ func (s *Service) runRetries(ctx context.Context) {
 		if err := s.RetryPending(ctx); err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("launches of triggers could not be repeated; the next look retries", "error", err)
 		}
-		s.rest(ctx, s.retry, lookEvery)
+		rest(ctx, s.retry, lookEvery)
 	}
 }
 

@@ -46,8 +46,11 @@ type found struct {
 	more   bool   // the next turn continues at once
 }
 
+// polling is the part of the service that polls addresses and buckets.
+type polling struct{ *Service }
+
 // runPolls polls what is due until ctx ends.
-func (s *Service) runPolls(ctx context.Context) {
+func (s polling) runPolls(ctx context.Context) {
 	slots := make(chan struct{}, pollsTogether)
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -69,18 +72,18 @@ func (s *Service) runPolls(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("triggers could not be polled; the next look retries", "error", err)
 		}
-		s.rest(ctx, s.due, s.untilPoll(ctx, err != nil))
+		rest(ctx, s.due, s.untilPoll(ctx, err != nil))
 	}
 }
 
-func (s *Service) logPoll(ctx context.Context, p *poll, err error) {
+func (s polling) logPoll(ctx context.Context, p *poll, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errTurnLost) {
 		s.config.Logger.Warn("the poll of a trigger could not be stored", "trigger", p.row.ID, "error", err)
 	}
 }
 
 // rest waits for a time or a signal.
-func (s *Service) rest(ctx context.Context, signal <-chan struct{}, wait time.Duration) {
+func rest(ctx context.Context, signal <-chan struct{}, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -91,7 +94,7 @@ func (s *Service) rest(ctx context.Context, signal <-chan struct{}, wait time.Du
 }
 
 // untilPoll is how long to wait for the next poll, and no longer than lookEvery.
-func (s *Service) untilPoll(ctx context.Context, failed bool) time.Duration {
+func (s polling) untilPoll(ctx context.Context, failed bool) time.Duration {
 	if failed {
 		return lookEvery
 	}
@@ -110,7 +113,7 @@ func (s *Service) PollDue(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	for n := 0; ; n++ {
-		p, err := s.claimPoll(ctx)
+		p, err := polling{s}.claimPoll(ctx)
 		if err != nil || p == nil {
 			return n, err
 		}
@@ -121,7 +124,7 @@ func (s *Service) PollDue(ctx context.Context) (int, error) {
 }
 
 // claimPoll takes the turn of the trigger that has been due longest; nil if none is due.
-func (s *Service) claimPoll(ctx context.Context) (*poll, error) {
+func (s polling) claimPoll(ctx context.Context) (*poll, error) {
 	now := s.now()
 	state, err := s.queries.ClaimPoll(ctx, new(now.Add(pollLease)), now)
 	if db.IsNoRows(err) {
@@ -131,7 +134,7 @@ func (s *Service) claimPoll(ctx context.Context) (*poll, error) {
 		return nil, fmt.Errorf("find a trigger to poll: %w", err)
 	}
 	s.config.Crash("poll.claimed")
-	p := &poll{Service: s, state: state}
+	p := &poll{Service: s.Service, state: state}
 	if p.row, err = s.queries.GetTrigger(ctx, state.TriggerID); err != nil {
 		return nil, fmt.Errorf("get trigger %s: %w", state.TriggerID, err)
 	}

@@ -58,6 +58,7 @@ func sections() []views.DocSection {
 			doc("retention", "How long executions and files are kept."),
 			doc("metrics", "Metrics of the server and of workflows for Prometheus."),
 			doc("kubernetes", "Run attempts as pods on a cluster."),
+			doc("workers", "Run tasks on machines outside the installation."),
 			doc("pods", "Images, volumes, GPUs and other settings of pods."),
 			doc("security", "Security requirements and the tests that enforce them."),
 		}},
