@@ -113,7 +113,7 @@ func TestTheIndexIsBuiltAgainWhenClickHouseIsReplaced(t *testing.T) {
 	require.Equal(t, []uuid.UUID{id}, b.find(index.Query{Where: "lr = 1"}))
 
 	b.clickhouse("DROP TABLE execution_values SYNC")
-	for _, file := range []string{"00006_execution_values.sql", "00007_execution_people.sql", "00008_execution_sweeps.sql"} {
+	for _, file := range []string{"00006_execution_values.sql", "00007_execution_people.sql", "00008_execution_sweeps.sql", "00009_execution_purposes.sql"} {
 		text, err := migrations.ClickHouse.ReadFile("clickhouse/" + file)
 		require.NoError(t, err)
 		b.clickhouse(strings.TrimSuffix(strings.TrimSpace(string(text)), ";"))
