@@ -123,11 +123,6 @@ type InboxEvent struct {
 	Inbox, Email        bool
 }
 
-// emails reports whether e-mail can reach the reader.
-func (m InboxSettings) emails() bool {
-	return m.MailServer && (m.Email != "" || !m.Provided)
-}
-
 func (m InboxSettings) control(field string) templ.Attributes {
 	a := templ.Attributes{"id": "inbox-" + field, "name": field, "aria-describedby": described("inbox-"+field, "help", m.Errors[field])}
 	if m.Errors[field] != "" {

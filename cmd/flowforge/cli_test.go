@@ -373,8 +373,9 @@ func TestHelpGroupsTheCommands(t *testing.T) {
 func (s *site) testConsumers(t *testing.T, id string) {
 	require.Contains(t, s.ok(t, "events", "consumers", "create", "mirror", "--type", "execution.*", "--start", "oldest", "--max-tries", "1"), "consumer mirror created, after event 0")
 	require.Contains(t, s.fails(t, "events", "consumers", "create", "mirror"), "already exists")
-	for !strings.Contains(s.ok(t, "events", "--type", "execution.succeeded"), id) { // until it is in the feed
-	}
+	require.Eventually(t, func() bool {
+		return strings.Contains(s.ok(t, "events", "--type", "execution.succeeded"), id)
+	}, time.Minute, time.Millisecond, "it is in the feed")
 	r := s.run(t, nil, "events", "consume", "mirror", "--once", "--create", "--", "sh", "-c", `case $FLOWFORGE_EVENT_TYPE in *launched) echo cannot read it >&2; exit 65;; *) echo "$FLOWFORGE_EVENT_TYPE $(head -c 14)";; esac`)
 	require.Equal(t, 0, r.code, r.err)
 	require.Contains(t, r.out, `execution.succeeded {"specversion"`)

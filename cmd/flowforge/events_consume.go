@@ -111,7 +111,7 @@ func runEventsConsume(cmd *cobra.Command, args []string) error {
 		}
 		switch {
 		case cmd.Context().Err() != nil:
-			return nil
+			return nil //nolint:nilerr // the user stopped it
 		case err != nil && (once || refused(err)):
 			return err
 		case err != nil:

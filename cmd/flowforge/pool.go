@@ -46,11 +46,11 @@ func newPoolCommand() *cobra.Command {
 }
 
 func poolPath(name string, rest ...string) string {
-	path := "/api/v1/pools/" + url.PathEscape(name)
+	parts := []string{"/api/v1/pools", url.PathEscape(name)}
 	for _, part := range rest {
-		path += "/" + url.PathEscape(part)
+		parts = append(parts, url.PathEscape(part))
 	}
-	return path
+	return strings.Join(parts, "/")
 }
 
 func runPoolCreate(cmd *cobra.Command, args []string) error {

@@ -125,7 +125,7 @@ func (w *worker) run(ctx context.Context, drain <-chan struct{}) error {
 		case <-ctx.Done():
 		case <-unlessClosed(drain, leaving):
 		case <-w.supervisor.Changed(): // a result may have been delivered, so the server is back
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // spreads the retries of many workers
 		}
 		pause = min(2*pause, retryAtMost)
 	}

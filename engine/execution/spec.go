@@ -113,7 +113,7 @@ func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, err
 func (as *attemptSpecs) place(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
 	config := as.loop.driver.config
 	if op.Pool != "" {
-		spec.Pool, spec.PoolLabels, spec.Priority = op.Pool, op.PoolLabels, int32(as.loop.row.Priority)
+		spec.Pool, spec.PoolLabels, spec.Priority = op.Pool, op.PoolLabels, as.loop.row.Priority
 		return
 	}
 	if !config.Cluster {

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -281,7 +282,7 @@ func (r *response) read(body io.Reader, hashed bool) ([]byte, error) {
 
 // bodyOf is what expressions read of a body: the value of JSON, a text, or nil for others and for long ones.
 func bodyOf(contentType string, body []byte) any {
-	if len(body) > maxBody || !utf8.Valid(body) || strings.ContainsRune(string(body), 0) {
+	if len(body) > maxBody || !utf8.Valid(body) || bytes.ContainsRune(body, 0) {
 		return nil
 	}
 	kind, _, err := mime.ParseMediaType(contentType)

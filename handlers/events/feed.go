@@ -40,9 +40,7 @@ func queryOf(q url.Values, zone *time.Location) (query, error) {
 	if t := q.Get("topic"); t != "" {
 		out.filter.Topics = []string{t}
 	}
-	for _, t := range strings.FieldsFunc(q.Get("type"), func(r rune) bool { return r == ' ' || r == ',' }) {
-		out.filter.Types = append(out.filter.Types, t)
-	}
+	out.filter.Types = strings.FieldsFunc(q.Get("type"), func(r rune) bool { return r == ' ' || r == ',' })
 	var fields []apperr.Field
 	if text := strings.TrimSpace(q.Get("execution")); text != "" {
 		id, err := uuid.Parse(text)

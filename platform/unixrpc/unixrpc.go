@@ -14,7 +14,6 @@ import (
 	"connectrpc.com/connect"
 	"github.com/containerd/log"
 	"github.com/containerd/ttrpc"
-	"github.com/sirupsen/logrus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -26,11 +25,7 @@ import (
 const maxMessage = 2 << 20
 
 // silence discards what ttrpc logs: answers to cancelled calls, and errors that it also returns.
-var silence = sync.OnceFunc(func() {
-	quiet := logrus.New()
-	quiet.SetOutput(io.Discard)
-	log.L = logrus.NewEntry(quiet)
-})
+func silence() { log.L.Logger.SetOutput(io.Discard) } //nolint:forbidigo // the logger of ttrpc, which nothing else uses
 
 // Path returns the socket of the calls to a server whose HTTP socket is path.
 func Path(path string) string { return strings.TrimSuffix(path, ".sock") + ".rpc.sock" }

@@ -50,7 +50,7 @@ func pool(f views.Page) views.Pool {
 	}
 	return views.Pool{
 		Page: poolsFrame(f, "gpu-lab"), Name: "gpu-lab", Description: "A100 machines in the lab",
-		Fresh: &views.NewPoolToken{ID: "kqelbol2jbky", Token: "ffw_kqelbol2jbky_43DQIXMO4VUYORUZTDJQ3M6U62NAEJD2", Command: "FLOWFORGE_WORKER_TOKEN=ffw_kqelbol2jbky_43DQIXMO4VUYORUZTDJQ3M6U62NAEJD2 flowforge worker --server https://flowforge.example.com --pool gpu-lab"},
+		Fresh: &views.NewPoolToken{ID: "kqelbol2jbky", Token: "ffw_kqelbol2jbky_43DQIXMO4VUYORUZTDJQ3M6U62NAEJD2", Command: "FLOWFORGE_WORKER_TOKEN=ffw_kqelbol2jbky_43DQIXMO4VUYORUZTDJQ3M6U62NAEJD2 flowforge worker --server https://flowforge.example.com --pool gpu-lab"}, //nolint:gosec // an example
 		Live: views.PoolLive{
 			Figures: []views.QuotaFigure{{Name: "Workers connected", Value: "2", Note: "of 3"}, {Name: "Running tasks", Value: "5"}, {Name: "Queued tasks", Value: "2"}, {Name: "Longest wait", Value: "18 min"}},
 			Workers: []views.PoolWorker{

@@ -30,7 +30,7 @@ func (s *Service) DeadLetters(ctx context.Context, ref Ref, after string, limit 
 		}
 	}
 	limit = min(max(limit, 1), MaxBatch)
-	rows, err := s.queries.DeadEvents(ctx, row.ID, from, int32(limit+1)) //nolint:gosec // up to MaxBatch
+	rows, err := s.queries.DeadEvents(ctx, row.ID, from, int32(limit+1))
 	if err != nil {
 		return DeadPage{}, fmt.Errorf("dead letters of consumer %s: %w", ref.Name, err)
 	}
