@@ -64,6 +64,8 @@ operators:
 	holds(t, page.Locator("#launch-check"), "“svc-9” is not an option. Choose svc-1 or svc-2.")
 
 	write("svc", `[{"path": "svc-1", "name": "First", "rows": 10}, {"path": "svc-3", "name": "Third", "rows": 30}]`)
+	fill(t, input(page, "shard"), "") // the list shows what matches the text
+	press(t, page, "Escape")
 	note := page.Locator(`.field:has([data-input="shard"]) [data-option-note]`)
 	holds(t, note, "Options from")
 	click(t, note.Locator("button:has-text('Refresh now')"))

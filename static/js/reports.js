@@ -8,7 +8,8 @@ export function setUp() {
   form.dataset.ready = "";
   const text = form.elements.text;
   const fields = () => JSON.stringify([form.elements.title.value, text.value]);
-  let saved = form.hasAttribute("data-unsaved") ? null : fields(), timer, request;
+  const loaded = JSON.stringify([form.elements.title.defaultValue, text.defaultValue]); // without what was typed before this script
+  let saved = form.hasAttribute("data-unsaved") ? null : loaded, timer, request;
 
   text.addEventListener("input", () => {
     clearTimeout(timer);
@@ -28,6 +29,8 @@ export function setUp() {
   addEventListener("pageshow", (event) => { // back to a form that was sent: its text may not have been saved
     if (event.persisted) saved = null;
   });
+
+  if (text.value !== text.defaultValue) refresh();
 
   async function refresh() {
     const preview = form.querySelector("[data-preview]"), state = form.querySelector("[data-preview-state]");
