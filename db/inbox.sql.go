@@ -791,7 +791,7 @@ UPDATE inbox_items SET read_at = coalesce(read_at, $1::timestamptz), resolution 
     mail_state = CASE WHEN mail_state = 'PENDING' THEN 'SKIPPED' ELSE mail_state END, mail_due_at = NULL
 WHERE resolution = '' AND at <= $3
     AND (event = 'approval.waiting' AND execution_id = $4 AND node = $5
-        OR event = 'model.requested' AND starts_with(occurrence, $6))
+        OR event = 'model.requested' AND $6::text <> '' AND starts_with(occurrence, $6))
 `
 
 type SettleInboxQuestionParams struct {

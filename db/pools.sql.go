@@ -561,12 +561,13 @@ func (q *Queries) MovePoolWork(ctx context.Context, session uuid.UUID, worker *u
 
 const poolAttempts = `-- name: PoolAttempts :many
 SELECT w.task_id, w.execution_id, w.node_index, w.attempt, w.worker, w.labels, w.cpu_millis, w.memory_mib, w.gpus, w.gpu_type, w.queued_at, w.taken_at, w.reason,
-    coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS node_name, count(*) OVER () AS total
+    coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS node_name, (SELECT count(*) FROM pool_work c WHERE c.pool = $1)::bigint AS total
 FROM pool_work w
 LEFT JOIN executions e ON e.id = w.execution_id
 LEFT JOIN nodes n ON n.execution_id = w.execution_id AND n.node_index = w.node_index
-WHERE w.pool = $1
-ORDER BY w.worker IS NULL, w.taken_at, w.priority DESC, w.queued_at, w.task_id LIMIT $2
+WHERE w.pool = $1 AND (w.worker IS NOT NULL OR w.task_id IN (
+    SELECT q.task_id FROM pool_work q WHERE q.pool = $1 AND q.worker IS NULL ORDER BY q.priority DESC, q.queued_at, q.task_id LIMIT $2))
+ORDER BY w.worker IS NULL, w.taken_at, w.priority DESC, w.queued_at, w.task_id
 `
 
 type PoolAttemptsRow struct {
@@ -588,7 +589,8 @@ type PoolAttemptsRow struct {
 	Total        int64
 }
 
-// Returns the attempts of a pool with the names of their executions and nodes: running ones first.
+// Returns the attempts of a pool with the names of their executions and nodes: all running ones, and up
+// to max_rows waiting ones.
 func (q *Queries) PoolAttempts(ctx context.Context, pool string, maxRows int32) ([]PoolAttemptsRow, error) {
 	rows, err := q.db.Query(ctx, poolAttempts, pool, maxRows)
 	if err != nil {
@@ -737,12 +739,14 @@ func (q *Queries) SetPoolDraining(ctx context.Context, draining bool, name strin
 	return err
 }
 
-const setPoolWorkReason = `-- name: SetPoolWorkReason :exec
-UPDATE pool_work SET reason = $1 WHERE task_id = $2 AND worker IS NULL
+const setPoolWorkReasons = `-- name: SetPoolWorkReasons :exec
+UPDATE pool_work w SET reason = s.value
+FROM jsonb_each_text($1::jsonb) AS s WHERE w.task_id = s.key AND w.worker IS NULL
 `
 
-func (q *Queries) SetPoolWorkReason(ctx context.Context, reason string, taskID string) error {
-	_, err := q.db.Exec(ctx, setPoolWorkReason, reason, taskID)
+// reasons is an object: the reason by task ID.
+func (q *Queries) SetPoolWorkReasons(ctx context.Context, reasons json.RawMessage) error {
+	_, err := q.db.Exec(ctx, setPoolWorkReasons, reasons)
 	return err
 }
 
@@ -764,6 +768,7 @@ WHERE task_id = (
     WHERE w.pool = $4 AND w.worker IS NULL AND w.labels <@ $5::jsonb
         AND w.cpu_millis <= $6::int AND w.memory_mib <= $7::int AND w.gpus <= $8::int
         AND (w.gpu_type = '' OR w.gpu_type = $9::text)
+        AND EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = w.execution_id AND r.node_index = w.node_index AND r.attempt = w.attempt)
     ORDER BY w.priority DESC, w.queued_at, w.task_id
     LIMIT 1 FOR UPDATE SKIP LOCKED
 )
@@ -782,7 +787,8 @@ type TakePoolWorkParams struct {
 	GpuType   string
 }
 
-// Assigns the next waiting attempt that a worker can run with its free capacity.
+// Assigns the next waiting attempt that a worker can run with its free capacity. The reservation is
+// that of the engine: a server that was frozen may queue an attempt that has ended in the meantime.
 func (q *Queries) TakePoolWork(ctx context.Context, arg TakePoolWorkParams) (PoolWork, error) {
 	row := q.db.QueryRow(ctx, takePoolWork,
 		arg.Worker,
@@ -831,7 +837,7 @@ func (q *Queries) TouchPoolToken(ctx context.Context, at time.Time, iD string) e
 
 const waitingPoolWork = `-- name: WaitingPoolWork :many
 SELECT task_id, pool, labels, cpu_millis, memory_mib, gpus, gpu_type, queued_at, reason FROM pool_work
-WHERE worker IS NULL ORDER BY pool, priority DESC, queued_at, task_id LIMIT $1
+WHERE worker IS NULL ORDER BY row_number() OVER (PARTITION BY pool ORDER BY priority DESC, queued_at, task_id), pool LIMIT $1
 `
 
 type WaitingPoolWorkRow struct {
@@ -846,7 +852,7 @@ type WaitingPoolWorkRow struct {
 	Reason    string
 }
 
-// Returns waiting attempts in the order in which they are taken.
+// Returns waiting attempts, of each pool those that are taken next.
 func (q *Queries) WaitingPoolWork(ctx context.Context, maxRows int32) ([]WaitingPoolWorkRow, error) {
 	rows, err := q.db.Query(ctx, waitingPoolWork, maxRows)
 	if err != nil {

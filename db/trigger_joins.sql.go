@@ -168,7 +168,7 @@ func (q *Queries) EventsOfJoins(ctx context.Context, joins []uuid.UUID) ([]Event
 }
 
 const expireJoinEvents = `-- name: ExpireJoinEvents :exec
-UPDATE trigger_join_events SET expired = true WHERE join_id = $1 AND at < $2
+UPDATE trigger_join_events SET expired = true, payload = NULL WHERE join_id = $1 AND at < $2 AND NOT expired
 `
 
 func (q *Queries) ExpireJoinEvents(ctx context.Context, joinID uuid.UUID, before time.Time) error {
@@ -335,6 +335,16 @@ func (q *Queries) OpenJoins(ctx context.Context, triggerID uuid.UUID, rowLimit i
 		return nil, err
 	}
 	return items, nil
+}
+
+const pruneJoinEvents = `-- name: PruneJoinEvents :exec
+DELETE FROM trigger_join_events WHERE expired AND at < $1
+`
+
+// Removes events that left the window of a join that may still be open.
+func (q *Queries) PruneJoinEvents(ctx context.Context, before time.Time) error {
+	_, err := q.db.Exec(ctx, pruneJoinEvents, before)
+	return err
 }
 
 const pruneJoins = `-- name: PruneJoins :exec

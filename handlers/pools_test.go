@@ -112,10 +112,18 @@ func TestWorkerService(t *testing.T) {
 	require.NotEqual(t, first.TaskId, got[0].TaskId)
 
 	// A new process of the worker holds nothing: its attempt is lost and queued again.
-	resp, err := m.client.Join(t.Context(), bearing(&flowforgev1.JoinRequest{WorkerId: m.id, Session: uuid.NewString(), Name: "rack", Capacity: capacity(8), Labels: labels}, token))
+	session := uuid.NewString()
+	resp, err := m.client.Join(t.Context(), bearing(&flowforgev1.JoinRequest{WorkerId: m.id, Session: session, Name: "rack", Capacity: capacity(8), Labels: labels}, token))
 	require.NoError(t, err)
 	require.Equal(t, m.id, resp.Msg.WorkerId)
-	_, err = m.client.Poll(t.Context(), bearing(&flowforgev1.PollRequest{WorkerId: m.id, Session: m.session}, token))
+	lost := got[0].TaskId
+	former := m.session
+	m.session = session
+	for got = nil; len(got) == 0; { // it runs again after a pause
+		got = m.poll(nil, nil, 300)
+	}
+	require.Equal(t, strings.TrimSuffix(lost, ".1")+".2", got[0].TaskId)
+	_, err = m.client.Poll(t.Context(), bearing(&flowforgev1.PollRequest{WorkerId: m.id, Session: former}, token))
 	require.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err), "the former process is refused: %v", err)
 }
 

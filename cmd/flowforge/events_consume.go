@@ -97,6 +97,9 @@ func runEventsConsume(cmd *cobra.Command, args []string) error {
 		request.Limit = commandBatch
 	}
 	lease, _ := flags.GetDuration("lease")
+	if lease < time.Second {
+		return errors.New("--lease must be at least 1s")
+	}
 	request.LeaseSeconds = int(lease / time.Second)
 	once, _ := flags.GetBool("once")
 	if once {

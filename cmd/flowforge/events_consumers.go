@@ -136,7 +136,7 @@ func problemOf(e contract.EventConsumer) string {
 	case e.Stopped:
 		return "stopped by its dead letters"
 	case e.Missed > 0:
-		return fmt.Sprintf("missed %d events of the feed, which were removed before they were read", e.Missed)
+		return fmt.Sprintf("may have missed some of %d events, which the feed removed before they were read", e.Missed)
 	}
 	return ""
 }

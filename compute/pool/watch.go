@@ -3,6 +3,7 @@ package pool
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,11 +44,11 @@ func (s *Service) Run(ctx context.Context, observe Observe) {
 		}
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("watch the pools of workers", "error", err)
+			since = time.Now() // workers could not send heartbeats either
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.awakened():
 		case <-ticker.C:
 		}
 	}
@@ -142,10 +143,16 @@ func (s *Service) explain(ctx context.Context, observe Observe) error {
 	if err := observe(ctx, seen); err != nil {
 		return err
 	}
+	reasons := make(map[string]string, len(changed))
 	for _, w := range changed {
-		if err := s.queries.SetPoolWorkReason(ctx, w.Reason, w.TaskID); err != nil {
-			return fmt.Errorf("store why %s waits: %w", w.TaskID, err)
-		}
+		reasons[w.TaskID] = w.Reason
+	}
+	encoded, err := json.Marshal(reasons)
+	if err != nil {
+		return fmt.Errorf("encode why attempts wait: %w", err)
+	}
+	if err := s.queries.SetPoolWorkReasons(ctx, encoded); err != nil {
+		return fmt.Errorf("store why attempts wait: %w", err)
 	}
 	return nil
 }

@@ -3,8 +3,6 @@ package pool
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,9 +13,6 @@ import (
 	"github.com/flowforge/flowforge/db"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
-
-// attemptLife is how long an attempt's token is valid beyond its timeout, as in package execution.
-const attemptLife = 30 * 24 * time.Hour
 
 // Base is the launcher of attempts without a pool.
 type Base interface {
@@ -179,25 +174,19 @@ func (s *Service) specOf(row db.PoolWork) ([]byte, error) {
 		return nil, fmt.Errorf("decode %s: %w", row.TaskID, err)
 	}
 	scope := auth.TaskScope{ExecutionID: row.ExecutionID, NodeIndex: int(row.NodeIndex), Attempt: int(row.Attempt), TenantID: row.TenantID, ProjectID: row.ProjectID}
-	spec.Token = s.config.Signer.Sign(scope, s.config.Now().Add(attemptLife+time.Duration(spec.TimeoutMs)*time.Millisecond))
+	spec.Token = s.config.Signer.SignAttempt(scope, s.config.Now(), time.Duration(spec.TimeoutMs)*time.Millisecond)
 	return proto.Marshal(spec)
 }
 
-// scopeOf reads the IDs of an attempt. A task ID is "<execution>.<node index>.<attempt>".
+// scopeOf reads the IDs of an attempt.
 func scopeOf(spec *flowforgev1.AttemptSpec) (auth.TaskScope, error) {
-	execution, rest, _ := strings.Cut(spec.GetTaskId(), ".")
-	node, attempt, _ := strings.Cut(rest, ".")
-	scope := auth.TaskScope{}
-	var errs [5]error
-	scope.ExecutionID, errs[0] = uuid.Parse(execution)
-	scope.NodeIndex, errs[1] = strconv.Atoi(node)
-	scope.Attempt, errs[2] = strconv.Atoi(attempt)
-	scope.TenantID, errs[3] = uuid.Parse(spec.GetTenantId())
-	scope.ProjectID, errs[4] = uuid.Parse(spec.GetProjectId())
-	for _, err := range errs {
-		if err != nil {
-			return scope, fmt.Errorf("IDs of %s: %w", spec.GetTaskId(), err)
-		}
+	tenant, err := uuid.Parse(spec.GetTenantId())
+	if err != nil {
+		return auth.TaskScope{}, fmt.Errorf("tenant of %s: %w", spec.GetTaskId(), err)
 	}
-	return scope, nil
+	project, err := uuid.Parse(spec.GetProjectId())
+	if err != nil {
+		return auth.TaskScope{}, fmt.Errorf("project of %s: %w", spec.GetTaskId(), err)
+	}
+	return auth.ScopeOf(spec.GetTaskId(), tenant, project)
 }

@@ -231,7 +231,10 @@ func (s *Service) pollOnce(ctx context.Context, pool string, p Polling) (polled 
 				return err
 			}
 		}
-		if draining || p.Leaving {
+		lost := func(id string) bool {
+			return !slices.ContainsFunc(taken, func(w db.PoolWork) bool { return w.TaskID == id })
+		}
+		if draining || p.Leaving || slices.ContainsFunc(p.Held, lost) { // a lost attempt still uses the machine until it ends
 			return nil
 		}
 		return s.take(ctx, q, worker, free, &polled)

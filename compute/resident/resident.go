@@ -9,9 +9,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,9 +27,6 @@ import (
 const (
 	// tokenLife is how long a pool's token is valid; each response renews it.
 	tokenLife = time.Hour
-	// attemptLife is how long an attempt's token is valid beyond its timeout, as in
-	// package execution.
-	attemptLife = 30 * 24 * time.Hour
 	// workerAge is the maximum age of a warm pod, so that changed images and settings
 	// reach every pool.
 	workerAge = 6 * time.Hour
@@ -180,34 +176,13 @@ func (s *Service) next(ctx context.Context, scope auth.PoolScope, worker string)
 	if err := proto.Unmarshal(row.Spec, spec); err != nil {
 		return nil, fmt.Errorf("decode %s: %w", row.TaskID, err)
 	}
-	attempt, err := scopeOf(row.TaskID, row.TenantID, row.ProjectID)
+	attempt, err := auth.ScopeOf(row.TaskID, row.TenantID, row.ProjectID)
 	if err != nil {
 		return nil, err
 	}
 	timeout := time.Duration(spec.TimeoutMs) * time.Millisecond
-	spec.Token = s.signer.Sign(attempt, s.now().Add(attemptLife+timeout))
+	spec.Token = s.signer.SignAttempt(attempt, s.now(), timeout)
 	return spec, nil
-}
-
-// scopeOf parses a task id, "<execution>.<node index>.<attempt>".
-func scopeOf(taskID string, tenant, project uuid.UUID) (auth.TaskScope, error) {
-	parts := strings.Split(taskID, ".")
-	if len(parts) != 3 {
-		return auth.TaskScope{}, fmt.Errorf("%q is not a task ID", taskID)
-	}
-	execution, err := uuid.Parse(parts[0])
-	if err != nil {
-		return auth.TaskScope{}, fmt.Errorf("%q is not a task ID: %w", taskID, err)
-	}
-	node, err := strconv.Atoi(parts[1])
-	if err != nil {
-		return auth.TaskScope{}, fmt.Errorf("%q is not a task ID: %w", taskID, err)
-	}
-	number, err := strconv.Atoi(parts[2])
-	if err != nil {
-		return auth.TaskScope{}, fmt.Errorf("%q is not a task ID: %w", taskID, err)
-	}
-	return auth.TaskScope{ExecutionID: execution, NodeIndex: node, Attempt: number, TenantID: tenant, ProjectID: project}, nil
 }
 
 // Withdraw removes and returns the attempts that no worker has taken. The server notifies

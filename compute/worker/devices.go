@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,8 @@ type devices struct {
 }
 
 // assign returns the GPUs of an attempt as CUDA_VISIBLE_DEVICES: the first n that no other attempt
-// has. The server assigns no more attempts than the machine has GPUs.
-func (d devices) assign(taskID string, n int) string {
+// has. It fails while too few are free.
+func (d devices) assign(taskID string, n int) (string, error) {
 	mine, known := d.of[taskID]
 	if !known {
 		for _, device := range d.all {
@@ -22,13 +23,16 @@ func (d devices) assign(taskID string, n int) string {
 				mine = append(mine, device)
 			}
 		}
+		if len(mine) < n {
+			return "", fmt.Errorf("the task %s needs %d GPUs, and %d are free", taskID, n, len(mine))
+		}
 		d.of[taskID] = mine
 	}
 	names := make([]string, len(mine))
 	for i, device := range mine {
 		names[i] = strconv.Itoa(device)
 	}
-	return strings.Join(names, ",")
+	return strings.Join(names, ","), nil
 }
 
 func (d devices) used(device int) bool {

@@ -8,14 +8,17 @@ func TestDevices(t *testing.T) {
 	d := devices{all: []int{0, 2, 3}, of: map[string][]int{}}
 	check := func(task string, n int, want string) {
 		t.Helper()
-		if got := d.assign(task, n); got != want {
-			t.Errorf("%s has %q, not %q", task, got, want)
+		if got, err := d.assign(task, n); err != nil || got != want {
+			t.Errorf("%s has %q, not %q: %v", task, got, want, err)
 		}
 	}
 	check("a", 1, "0")
 	check("b", 2, "2,3")
 	check("a", 1, "0") // the same attempt again
 	check("c", 0, "")
+	if _, err := d.assign("e", 1); err == nil {
+		t.Error("an attempt starts without its GPU")
+	}
 	d.release("a")
 	check("d", 1, "0")
 }

@@ -64,6 +64,7 @@ type worker struct {
 	given      map[string]bool // attempts that the server has not removed yet
 	devices    devices
 	draining   bool // by an administrator; for the log
+	told       bool // the server knows that the worker leaves, and has assigned nothing before; or it cannot be reached
 }
 
 // Run takes and runs attempts until drain is closed and they have ended, or until ctx is cancelled:
@@ -109,7 +110,7 @@ func (w *worker) run(ctx context.Context, drain <-chan struct{}) error {
 	pause := retryAtFirst
 	for ctx.Err() == nil {
 		leaving := closed(drain)
-		if leaving && len(w.held()) == 0 {
+		if leaving && len(w.held()) == 0 && (w.told || w.id == "") {
 			return nil
 		}
 		err := w.turn(ctx, drain, leaving)
@@ -138,6 +139,7 @@ func (w *worker) turn(ctx context.Context, drain <-chan struct{}, leaving bool) 
 		return w.join(ctx)
 	}
 	resp, err := w.poll(ctx, drain, leaving)
+	w.told = leaving && (err != nil || resp != nil && len(resp.Specs) == 0)
 	if err != nil || resp == nil {
 		return err
 	}
@@ -190,7 +192,11 @@ func (w *worker) join(ctx context.Context) error {
 func (w *worker) poll(ctx context.Context, drain <-chan struct{}, leaving bool) (*flowforgev1.PollResponse, error) {
 	held := w.held()
 	done := w.done(held)
-	calling, cancel := context.WithTimeout(ctx, w.wait+callLimit)
+	wait := w.wait
+	if leaving && len(held) == 0 {
+		wait = 0
+	}
+	calling, cancel := context.WithTimeout(ctx, wait+callLimit)
 	defer cancel()
 	news := make(chan struct{})
 	watching, end := context.WithCancel(calling)
@@ -202,7 +208,7 @@ func (w *worker) poll(ctx context.Context, drain <-chan struct{}, leaving bool) 
 		}
 	}()
 	resp, err := w.client.Poll(calling, withToken(&flowforgev1.PollRequest{
-		WorkerId: w.id, Session: w.session, Held: held, Done: done, Leaving: leaving, WaitMs: w.wait.Milliseconds(),
+		WorkerId: w.id, Session: w.session, Held: held, Done: done, Leaving: leaving, WaitMs: wait.Milliseconds(),
 	}, w.config.Token))
 	if err != nil && (closed(news) || ctx.Err() != nil) {
 		return nil, nil //nolint:nilnil // the next call reports the news
@@ -249,7 +255,10 @@ func (w *worker) start(data []byte) error {
 		if spec.Env == nil {
 			spec.Env = map[string]string{}
 		}
-		visible := w.devices.assign(spec.GetTaskId(), int(spec.GetResources().GetGpus()))
+		visible, err := w.devices.assign(spec.GetTaskId(), int(spec.GetResources().GetGpus()))
+		if err != nil {
+			return err // the next poll returns the attempt again
+		}
 		spec.Env["CUDA_VISIBLE_DEVICES"], spec.Env["NVIDIA_VISIBLE_DEVICES"] = visible, visible
 		if visible == "" {
 			spec.Env["NVIDIA_VISIBLE_DEVICES"] = "void"

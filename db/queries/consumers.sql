@@ -111,9 +111,13 @@ WHERE d.consumer_id = @id AND d.position IN (
 RETURNING *;
 
 -- name: EventDeliveryCounts :one
-SELECT count(*) FILTER (WHERE dead_at IS NULL) AS taken, count(*) FILTER (WHERE dead_at IS NOT NULL) AS dead,
-    coalesce(min(due_at) FILTER (WHERE dead_at IS NULL), 'epoch')::timestamptz AS next_due
-FROM event_deliveries WHERE consumer_id = $1;
+-- next_due leaves out events that an earlier one of their execution holds back: that one counts.
+SELECT count(*) FILTER (WHERE d.dead_at IS NULL) AS taken, count(*) FILTER (WHERE d.dead_at IS NOT NULL) AS dead,
+    coalesce(min(d.due_at) FILTER (WHERE d.dead_at IS NULL AND NOT EXISTS (
+        SELECT 1 FROM event_deliveries b
+        WHERE b.consumer_id = d.consumer_id AND b.execution_id = d.execution_id AND b.position < d.position AND b.dead_at IS NULL AND b.due_at > d.due_at
+    )), 'epoch')::timestamptz AS next_due
+FROM event_deliveries d WHERE d.consumer_id = $1;
 
 -- name: TouchEventConsumer :exec
 UPDATE event_consumers SET read_at = @now WHERE id = @id;

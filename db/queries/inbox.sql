@@ -81,7 +81,7 @@ UPDATE inbox_items SET read_at = coalesce(read_at, @now::timestamptz), resolutio
     mail_state = CASE WHEN mail_state = 'PENDING' THEN 'SKIPPED' ELSE mail_state END, mail_due_at = NULL
 WHERE resolution = '' AND at <= @at
     AND (event = 'approval.waiting' AND execution_id = sqlc.narg(execution_id) AND node = @node
-        OR event = 'model.requested' AND starts_with(occurrence, @prefix));
+        OR event = 'model.requested' AND @prefix::text <> '' AND starts_with(occurrence, @prefix));
 
 -- name: SettleInboxApprovals :exec
 -- Does the same for the nodes that ended without an answer in a range of the feed, and for those of

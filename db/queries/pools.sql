@@ -111,13 +111,15 @@ DELETE FROM pool_work WHERE worker = @worker AND task_id = ANY (@task_ids::text[
 UPDATE pool_work SET session = @session::uuid WHERE worker = @worker AND task_id = ANY (@task_ids::text[]);
 
 -- name: TakePoolWork :one
--- Assigns the next waiting attempt that a worker can run with its free capacity.
+-- Assigns the next waiting attempt that a worker can run with its free capacity. The reservation is
+-- that of the engine: a server that was frozen may queue an attempt that has ended in the meantime.
 UPDATE pool_work SET worker = @worker::uuid, session = @session::uuid, taken_at = @taken_at::timestamptz
 WHERE task_id = (
     SELECT w.task_id FROM pool_work w
     WHERE w.pool = @pool AND w.worker IS NULL AND w.labels <@ @labels::jsonb
         AND w.cpu_millis <= @cpu_millis::int AND w.memory_mib <= @memory_mib::int AND w.gpus <= @gpus::int
         AND (w.gpu_type = '' OR w.gpu_type = @gpu_type::text)
+        AND EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = w.execution_id AND r.node_index = w.node_index AND r.attempt = w.attempt)
     ORDER BY w.priority DESC, w.queued_at, w.task_id
     LIMIT 1 FOR UPDATE SKIP LOCKED
 )
@@ -137,12 +139,14 @@ SELECT task_id FROM pool_work WHERE task_id = ANY (@task_ids::text[]);
 SELECT task_id FROM pool_work;
 
 -- name: WaitingPoolWork :many
--- Returns waiting attempts in the order in which they are taken.
+-- Returns waiting attempts, of each pool those that are taken next.
 SELECT task_id, pool, labels, cpu_millis, memory_mib, gpus, gpu_type, queued_at, reason FROM pool_work
-WHERE worker IS NULL ORDER BY pool, priority DESC, queued_at, task_id LIMIT @max_rows;
+WHERE worker IS NULL ORDER BY row_number() OVER (PARTITION BY pool ORDER BY priority DESC, queued_at, task_id), pool LIMIT @max_rows;
 
--- name: SetPoolWorkReason :exec
-UPDATE pool_work SET reason = @reason WHERE task_id = @task_id AND worker IS NULL;
+-- name: SetPoolWorkReasons :exec
+-- reasons is an object: the reason by task ID.
+UPDATE pool_work w SET reason = s.value
+FROM jsonb_each_text(@reasons::jsonb) AS s WHERE w.task_id = s.key AND w.worker IS NULL;
 
 -- name: LostPoolWork :many
 -- Returns the attempts of workers without a heartbeat.
@@ -156,11 +160,13 @@ DELETE FROM pool_work w WHERE w.worker IS NULL AND w.queued_at < @before::timest
     AND NOT EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = w.execution_id AND r.node_index = w.node_index AND r.attempt = w.attempt);
 
 -- name: PoolAttempts :many
--- Returns the attempts of a pool with the names of their executions and nodes: running ones first.
+-- Returns the attempts of a pool with the names of their executions and nodes: all running ones, and up
+-- to max_rows waiting ones.
 SELECT w.task_id, w.execution_id, w.node_index, w.attempt, w.worker, w.labels, w.cpu_millis, w.memory_mib, w.gpus, w.gpu_type, w.queued_at, w.taken_at, w.reason,
-    coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS node_name, count(*) OVER () AS total
+    coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS node_name, (SELECT count(*) FROM pool_work c WHERE c.pool = @pool)::bigint AS total
 FROM pool_work w
 LEFT JOIN executions e ON e.id = w.execution_id
 LEFT JOIN nodes n ON n.execution_id = w.execution_id AND n.node_index = w.node_index
-WHERE w.pool = @pool
-ORDER BY w.worker IS NULL, w.taken_at, w.priority DESC, w.queued_at, w.task_id LIMIT @max_rows;
+WHERE w.pool = @pool AND (w.worker IS NOT NULL OR w.task_id IN (
+    SELECT q.task_id FROM pool_work q WHERE q.pool = @pool AND q.worker IS NULL ORDER BY q.priority DESC, q.queued_at, q.task_id LIMIT @max_rows))
+ORDER BY w.worker IS NULL, w.taken_at, w.priority DESC, w.queued_at, w.task_id;

@@ -19,7 +19,11 @@ VALUES (@trigger_id, @condition, @key, @join_id, @subject, @payload, @source_id,
 SELECT DISTINCT ON (condition) * FROM trigger_join_events WHERE join_id = @join_id AND NOT expired ORDER BY condition, at DESC, key DESC;
 
 -- name: ExpireJoinEvents :exec
-UPDATE trigger_join_events SET expired = true WHERE join_id = @join_id AND at < @before;
+UPDATE trigger_join_events SET expired = true, payload = NULL WHERE join_id = @join_id AND at < @before AND NOT expired;
+
+-- name: PruneJoinEvents :exec
+-- Removes events that left the window of a join that may still be open.
+DELETE FROM trigger_join_events WHERE expired AND at < @before;
 
 -- name: MoveJoin :exec
 UPDATE trigger_joins SET expires_at = @expires_at WHERE id = @id;

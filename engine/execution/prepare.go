@@ -3,9 +3,11 @@ package execution
 import (
 	"context"
 	"runtime"
+	"slices"
 
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -20,7 +22,7 @@ type Preparer interface {
 func (la *launches) prepare(ctx context.Context) {
 	clear(la.prepared)
 	preparer, ok := la.loop.driver.config.Launcher.(Preparer)
-	if !ok || la.loop.progress.Count(dag.Queued)+la.loop.progress.Count(dag.Running) > runtime.NumCPU() {
+	if !ok || la.loop.driver.config.Cluster || la.loop.progress.Count(dag.Queued)+la.loop.progress.Count(dag.Running) > runtime.NumCPU() {
 		return
 	}
 	var attempts []launcher.Attempt
@@ -43,11 +45,12 @@ func (la *launches) prepare(ctx context.Context) {
 	}
 }
 
-// plain reports whether the first attempt of node i needs no files and no secrets, so that its
-// spec depends on nothing that the flush writes.
+// plain reports whether the first attempt of node i needs no files and no secrets, and all outputs that
+// it receives are in memory: its spec then depends on nothing that the flush writes, and building it
+// reads nothing from the database while the flush holds a connection and locks.
 func (la *launches) plain(i int) bool {
 	op, n := la.loop.operator(i), &la.loop.nodes[i]
-	if op.HTTP != nil || op.SQL != nil || op.Tags != nil || op.Code.Package != "" || n.attempt != 1 || n.origin != nil || len(op.Parameters) > 0 {
+	if op.Pool != "" || len(op.Host.Secrets) > 0 || op.HTTP != nil || op.SQL != nil || op.Tags != nil || op.Code.Package != "" || n.attempt != 1 || n.origin != nil || len(op.Parameters) > 0 {
 		return false
 	}
 	for _, input := range op.Inputs {
@@ -55,24 +58,23 @@ func (la *launches) plain(i int) bool {
 			return false
 		}
 	}
-	for _, d := range la.loop.progress.DependenciesOf(la.loop.home(i)) {
-		for _, o := range la.loop.operator(d).Outputs {
-			if holdsFile(o.Type) {
-				return false
-			}
+	dependencies := la.loop.progress.DependenciesOf(la.loop.home(i))
+	for _, d := range slices.Concat(dependencies, la.loop.specs.furtherUp(i, dependencies)) {
+		if _, ok := la.loop.values.outputs[d]; !ok {
+			return false
+		}
+		if slices.ContainsFunc(la.loop.operator(d).Outputs, func(o workflow.OperatorOutput) bool { return holdsFile(o.Type) }) {
+			return false
 		}
 	}
 	return true
 }
 
-// holdsFile reports whether a value of type t is a file, or a list of files.
+// holdsFile reports whether a value of type t is a file or contains one.
 func holdsFile(t *typeregistry.Type) bool {
-	for ; t != nil; t = t.Elem {
-		if t.IsBlob() {
-			return true
-		}
-	}
-	return false
+	return t != nil && (t.IsBlob() || holdsFile(t.Elem) ||
+		slices.ContainsFunc(t.Fields, func(f typeregistry.Field) bool { return holdsFile(f.Type) }) ||
+		slices.ContainsFunc(t.Variants, func(v typeregistry.Variant) bool { return holdsFile(v.Type) }))
 }
 
 // spec returns the attempt of node i that was prepared, or builds it.

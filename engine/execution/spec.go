@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/launcher"
@@ -20,10 +19,6 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/typeregistry"
 )
-
-// tokenLife is how long the token of an attempt is valid beyond its timeout: results are
-// accepted even after the server was down for weeks.
-const tokenLife = 30 * 24 * time.Hour
 
 // attemptSpecs builds what a launcher and a runner need for an attempt.
 type attemptSpecs struct{ loop *loop }
@@ -69,7 +64,7 @@ func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, err
 	spec := &flowforgev1.AttemptSpec{
 		TaskId:              query.TaskID(as.loop.id, i, attempt),
 		Name:                attemptName(as.loop.id, i, attempt),
-		Token:               config.Signer.Sign(scope, as.loop.driver.now().Add(tokenLife+op.Timeout)),
+		Token:               config.Signer.SignAttempt(scope, as.loop.driver.now(), op.Timeout),
 		ExecutionId:         as.loop.id.String(),
 		Node:                as.loop.nodes[i].name,
 		Attempt:             int32(attempt),                  //nolint:gosec // a small count

@@ -6,6 +6,7 @@ package inbox
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -107,25 +108,41 @@ func (s *Service) Wake() {
 // since a lock protects the position in the feed, and an attempt to send claims its items first.
 func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { s.runFeed(ctx) })
+	all.Go(func() { // a mail server that does not answer delays no items
+		for ctx.Err() == nil {
+			s.logged(ctx, "e-mails to persons could not be sent; the next look retries", s.sendDue(ctx))
+			s.rest(ctx, nil)
+		}
+	})
+	all.Wait()
+}
+
+// runFeed creates items and removes old ones until ctx ends.
+func (s *Service) runFeed(ctx context.Context) {
 	var cleaned time.Time
 	for ctx.Err() == nil {
 		more, err := s.Receive(ctx)
 		s.logged(ctx, "events could not be passed to inboxes; the next look retries", err)
-		s.logged(ctx, "e-mails to persons could not be sent; the next look retries", s.sendDue(ctx))
 		if now := time.Now(); now.Sub(cleaned) >= cleans {
 			cleaned = now
 			s.logged(ctx, "old items of inboxes could not be removed", s.clean(ctx))
 		}
-		if more && err == nil {
-			continue
+		if !more || err != nil {
+			s.rest(ctx, s.wake)
 		}
-		timer := time.NewTimer(s.config.Every)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		case <-s.wake:
-		}
-		timer.Stop()
+	}
+}
+
+// rest waits for the next look, or for wake.
+func (s *Service) rest(ctx context.Context, wake <-chan struct{}) {
+	timer := time.NewTimer(s.config.Every)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-wake:
 	}
 }
 

@@ -115,7 +115,7 @@ func (s *Service) sendTo(ctx context.Context, user uuid.UUID, rows []db.InboxIte
 		attempts = max(attempts, int(row.MailAttempts))
 	}
 	if pauses := backoff(); !failed.Permanent && attempts <= len(pauses) {
-		return settle(ids, mailPending, new(s.now().Add(max(pauses[attempts-1], failed.After))), failed.Reason)
+		return settle(ids, mailPending, new(people[0].awake(s.now().Add(max(pauses[attempts-1], failed.After)))), failed.Reason)
 	}
 	return settle(ids, mailFailed, nil, failed.Reason)
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/mail"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -64,8 +63,6 @@ type Account struct {
 	MailError  string // why the last e-mail could not be sent; "" after a success
 }
 
-var clockTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
-
 // check fills defaults and returns Invalid with the fields at fault.
 func (st *Settings) check(provided bool) error {
 	var problems []apperr.Field
@@ -87,7 +84,7 @@ func (st *Settings) check(provided bool) error {
 	}
 	refuse(!slices.Contains(Digests(), st.Digest), "digest", "Choose immediately, hourly or daily.")
 	for field, text := range map[string]string{"digest_at": st.DigestAt, "quiet_from": st.QuietFrom, "quiet_to": st.QuietTo} {
-		refuse(text != "" && !clockTime.MatchString(text), field, "Enter a time such as 20:00.")
+		refuse(text != "" && !notify.IsClockTime(text), field, "Enter a time such as 20:00.")
 	}
 	refuse(st.QuietFrom != "" && st.QuietTo == "", "quiet_to", "Enter the end of the quiet hours.")
 	refuse(st.QuietTo != "" && st.QuietFrom == "", "quiet_from", "Enter the start of the quiet hours.")
@@ -149,11 +146,7 @@ func (st *Settings) mutes(subject string) bool {
 
 // due is when an e-mail about something that becomes known at a time is sent.
 func (st *Settings) due(at time.Time) time.Time {
-	zone, err := time.LoadLocation(st.Timezone)
-	if err != nil {
-		zone = time.UTC // the zone was removed from the database of zones
-	}
-	due := at
+	zone, due := st.zone(), at
 	switch local := at.In(zone); st.Digest {
 	case Hourly:
 		due = at.Truncate(time.Hour).Add(time.Hour)
@@ -168,10 +161,23 @@ func (st *Settings) due(at time.Time) time.Time {
 		}
 	case Immediately:
 	}
-	if until, quiet := notify.QuietUntil(due, st.QuietFrom, st.QuietTo, zone); quiet {
-		due = until
+	return st.awake(due)
+}
+
+func (st *Settings) zone() *time.Location {
+	zone, err := time.LoadLocation(st.Timezone)
+	if err != nil {
+		return time.UTC // the zone was removed from the database of zones
 	}
-	return due.UTC()
+	return zone
+}
+
+// awake is a time, or the end of the quiet hours that it is in.
+func (st *Settings) awake(at time.Time) time.Time {
+	if until, quiet := notify.QuietUntil(at, st.QuietFrom, st.QuietTo, st.zone()); quiet {
+		return until.UTC()
+	}
+	return at.UTC()
 }
 
 // receiver is a person with their settings.

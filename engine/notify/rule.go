@@ -55,6 +55,9 @@ const (
 
 var clockTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
+// IsClockTime reports whether text is a time of day such as 20:00.
+func IsClockTime(text string) bool { return clockTime.MatchString(text) }
+
 // check fills defaults and returns Invalid with the fields at fault.
 func (r *Rule) check(now time.Time, known func(channel string) (bool, error)) error {
 	var problems []apperr.Field
@@ -88,7 +91,7 @@ func (r *Rule) check(now time.Time, known func(channel string) (bool, error)) er
 	refuse(r.SlowFactor < minFactor || r.SlowFactor > maxFactor, "slow_factor", "Enter %g to %d.", minFactor, maxFactor)
 	refuse(r.Waiting < minWaiting || r.Waiting > maxWaiting, "waiting", "Enter 1 minute to 7 days.")
 	for field, text := range map[string]string{"quiet_from": r.QuietFrom, "quiet_to": r.QuietTo} {
-		refuse(text != "" && !clockTime.MatchString(text), field, "Enter a time such as 20:00.")
+		refuse(text != "" && !IsClockTime(text), field, "Enter a time such as 20:00.")
 	}
 	refuse(r.QuietFrom != "" && r.QuietTo == "", "quiet_to", "Enter the end of the quiet hours.")
 	refuse(r.QuietTo != "" && r.QuietFrom == "", "quiet_from", "Enter the start of the quiet hours.")

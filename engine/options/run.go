@@ -193,7 +193,10 @@ func (r *runs) renewed(ctx, limited context.Context, l listing) error {
 		err = r.start(ctx, l, row)
 		started = err == nil || errors.Is(err, errClaimed)
 		if errors.Is(err, errBusy) {
-			err = awaitSlot(limited)
+			if awaitSlot(limited) != nil {
+				return nil
+			}
+			err = nil
 		}
 		if err != nil && !started {
 			return err

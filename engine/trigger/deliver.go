@@ -273,10 +273,15 @@ func (s *Service) recorded(ctx context.Context, trigger uuid.UUID, key string) (
 	if err != nil {
 		return Delivery{}, fmt.Errorf("find delivery of trigger %s: %w", trigger, err)
 	}
+	prune(ctx, s, trigger)
+	return deliveryOf(d), nil
+}
+
+// prune removes deliveries of a trigger that are no longer kept.
+func prune(ctx context.Context, s *Service, trigger uuid.UUID) {
 	if err := s.queries.PruneDeliveries(ctx, trigger, KeptPayload, s.now().Add(-KeepFor)); err != nil {
 		s.config.Logger.Warn("old deliveries could not be removed", "trigger", trigger, "error", err)
 	}
-	return deliveryOf(d), nil
 }
 
 func repeated(row db.TriggerDelivery) Delivery {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,7 +84,7 @@ func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition,
 		if dec.outcome == Launched && j.keyed() {
 			switch _, err := q.CompleteJoin(ctx, row.ID, key); {
 			case err == nil:
-				dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("The trigger has launched for %s before.", key)}
+				dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("All events of %s had arrived before, so this one does not count.", key)}
 			case !db.IsNoRows(err):
 				return fmt.Errorf("find join %s: %w", key, err)
 			}
@@ -104,6 +105,7 @@ func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition,
 		return fmt.Errorf("join event %s: %w", ev.key, err)
 	}
 	s.config.Crash("join.added")
+	prune(ctx, s.Service, row.ID)
 	if complete {
 		return s.retryTrigger(ctx, row.ID)
 	}
@@ -130,11 +132,15 @@ func (s joining) addToJoin(ctx context.Context, q *db.Queries, row db.Trigger, j
 	if err != nil {
 		return false, fmt.Errorf("add to join %s: %w", key, err)
 	}
-	// Events that are further from this one than the window cannot count with it.
-	if err := s.expireBefore(ctx, q, row, j, open, at.Add(-j.window())); err != nil {
-		return false, err
-	}
+	// Events that are further from the newest one than the window cannot count with it. This one may be
+	// old: the end of an execution is delivered by a job that is repeated after a failure.
 	events, err := q.CurrentJoinEvents(ctx, open.ID)
+	if err == nil {
+		err = s.expireBefore(ctx, q, row, j, open, newest(events).Add(-j.window()))
+	}
+	if err == nil {
+		events, err = q.CurrentJoinEvents(ctx, open.ID)
+	}
 	if err != nil {
 		return false, fmt.Errorf("events of join %s: %w", key, err)
 	}
@@ -152,13 +158,11 @@ func (s joining) addToJoin(ctx context.Context, q *db.Queries, row db.Trigger, j
 }
 
 func oldest(events []db.TriggerJoinEvent) time.Time {
-	at := events[0].At
-	for _, e := range events {
-		if e.At.Before(at) {
-			at = e.At
-		}
-	}
-	return at
+	return slices.MinFunc(events, func(a, b db.TriggerJoinEvent) int { return a.At.Compare(b.At) }).At
+}
+
+func newest(events []db.TriggerJoinEvent) time.Time {
+	return slices.MaxFunc(events, func(a, b db.TriggerJoinEvent) int { return a.At.Compare(b.At) }).At
 }
 
 // joinedEvent is the event of a complete join: expressions read the event of each condition by its name.
@@ -253,11 +257,15 @@ func (s *Service) ExpireJoins(ctx context.Context) (int, error) {
 // pruneJoins removes joins that are no longer kept.
 func (s joining) pruneJoins(ctx context.Context) error {
 	now := s.now()
+	if err := s.queries.PruneJoinEvents(ctx, now.Add(-KeepFor)); err != nil {
+		return fmt.Errorf("remove old events of joins: %w", err)
+	}
 	return wrap("remove old joins", s.queries.PruneJoins(ctx, new(now.Add(-KeepFor)), new(now.Add(-KeepKeys))))
 }
 
 func (s joining) expireJoin(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+	var row db.Trigger
+	err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		seen, err := q.JoinTrigger(ctx, id)
 		if db.IsNoRows(err) {
 			return nil
@@ -265,7 +273,7 @@ func (s joining) expireJoin(ctx context.Context, id uuid.UUID, now time.Time) er
 		if err != nil {
 			return err
 		}
-		row, err := q.LockTriggerByID(ctx, seen) // before its join, as new events do
+		row, err = q.LockTriggerByID(ctx, seen) // before its join, as new events do
 		if db.IsNoRows(err) {
 			return nil
 		}
@@ -296,6 +304,10 @@ func (s joining) expireJoin(ctx context.Context, id uuid.UUID, now time.Time) er
 		}
 		return q.CloseJoin(ctx, "EXPIRED", &now, id)
 	})
+	if err == nil && row.ID != uuid.Nil {
+		prune(ctx, s.Service, row.ID)
+	}
+	return err
 }
 
 // Partial is a join that waits for more events.

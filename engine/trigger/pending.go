@@ -33,6 +33,10 @@ const (
 // reason. While events of the trigger wait, later ones wait behind them. An error means that neither was
 // possible, and that the event must be delivered again.
 func (s *Service) deliverOrDefer(ctx context.Context, row db.Trigger, ev event) error {
+	if ev.own { // it launches nothing, so it does not wait behind other events
+		_, err := s.deliver(ctx, row, ev)
+		return err
+	}
 	waiting, err := s.queries.HasPending(ctx, row.ID)
 	if err != nil {
 		return fmt.Errorf("find waiting events of trigger %s: %w", row.ID, err)

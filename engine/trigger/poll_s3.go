@@ -56,6 +56,11 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 			return found{}, err
 		}
 		p.config.Crash("poll.requested")
+		// A page without new objects prolongs the turn, too: a long list takes more time than the lease.
+		held, err := p.queries.HoldPoll(ctx, new(p.now().Add(pollLease)), p.row.ID, p.state.Turn)
+		if err := settled(held, err); err != nil {
+			return found{}, err
+		}
 		page.objects, err = p.matching(page.objects)
 		if err != nil {
 			return found{}, err
@@ -80,7 +85,7 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 	if err := p.forget(ctx, seed, seen); err != nil {
 		return found{}, err
 	}
-	status := units.Number(int64(len(seen))) + " " + map[bool]string{true: "object", false: "objects"}[len(seen) == 1]
+	status := units.Plural(len(seen), "object", "objects")
 	if events > 0 {
 		status += ", " + units.Number(int64(events)) + " new or changed"
 	}

@@ -169,17 +169,20 @@ func (s *Service) Switch(ctx context.Context, name string, on bool) error {
 		}
 		before, now := factsOf(row), s.now()
 		row.Enabled, row.Paused, row.UpdatedAt = on, "", now
-		var err error
 		if on {
 			row.EnabledAt = now
-			if Kind(row.Kind).Polls() {
-				err = restart(ctx, q, row.ID, true, now)
-			} else {
-				err = q.DropOpenJoins(ctx, row.ID)
-			}
+		}
+		var err error
+		switch polls := Kind(row.Kind).Polls(); {
+		case on && polls:
+			err = restart(ctx, q, row.ID, true, now)
+		case on:
+			err = q.DropOpenJoins(ctx, row.ID)
+		case polls:
+			err = q.InterruptPoll(ctx, now, row.ID)
 		}
 		if err != nil {
-			return fmt.Errorf("start trigger %s: %w", name, err)
+			return fmt.Errorf("start or stop trigger %s: %w", name, err)
 		}
 		if err := q.UpdateTrigger(ctx, updateOf(row)); err != nil {
 			return fmt.Errorf("switch trigger %s: %w", name, err)

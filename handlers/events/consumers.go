@@ -183,7 +183,7 @@ func trouble(c consumer.Consumer) (title, text string) {
 	case c.Problem != "":
 		return "The broker does not accept events. They wait in the feed.", c.Problem
 	case c.Missed > 0:
-		return units.Plural(c.Missed, "event was", "events were") + " removed from the feed before the consumer read them.", "Events are kept for a limited time. Read more often, or raise FLOWFORGE_RETENTION_EVENTS."
+		return "The consumer may have missed events. The feed removed " + units.Plural(c.Missed, "event", "events") + " before it was read, of all types and projects.", "Events are kept for a limited time. Read more often, or raise FLOWFORGE_RETENTION_EVENTS."
 	}
 	return "", ""
 }

@@ -37,6 +37,8 @@ CREATE TABLE trigger_join_events (
     PRIMARY KEY (trigger_id, condition, key)
 );
 CREATE INDEX trigger_join_events_join_idx ON trigger_join_events (join_id);
+CREATE INDEX trigger_join_events_current_idx ON trigger_join_events (join_id) WHERE NOT expired;
+CREATE INDEX trigger_join_events_expired_idx ON trigger_join_events (at) WHERE expired;
 
 -- +goose Down
 DROP TABLE trigger_join_events;

@@ -8,6 +8,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,10 +50,16 @@ func Unary[Req, Resp any](procedure string, handle func(context.Context, *connec
 	next := connect.UnaryFunc(func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		return handle(ctx, req.(*connect.Request[Req]))
 	})
-	for _, i := range interceptors {
+	for _, i := range slices.Backward(interceptors) { // as in Connect, the first one is the outermost
 		next = i.WrapUnary(next)
 	}
-	return Method{procedure: procedure, call: func(ctx context.Context, decode func(any) error) (any, error) {
+	return Method{procedure: procedure, call: func(ctx context.Context, decode func(any) error) (out any, err error) {
+		defer func() { // ttrpc does not recover, unlike net/http
+			if p := recover(); p != nil {
+				slog.ErrorContext(ctx, "a call panicked", "procedure", procedure, "panic", p, "stack", string(debug.Stack()))
+				err = status.Error(codes.Internal, "internal error")
+			}
+		}()
 		var message Req
 		if err := decode(&message); err != nil {
 			return nil, status.Error(codes.InvalidArgument, err.Error())

@@ -32,7 +32,7 @@ type EventConsumer struct {
 	Failing        int64      `json:"failing" doc:"Of taken: waiting for the next try after a failure"`
 	DeadLetters    int64      `json:"dead_letters"`
 	Stopped        bool       `json:"stopped" doc:"The consumer has 10,000 dead letters and receives nothing until they are redelivered or discarded"`
-	Missed         int64      `json:"missed" doc:"Events of the feed that retention removed before the consumer read them"`
+	Missed         int64      `json:"missed" doc:"Events of the feed, of all types and projects, that retention removed before the consumer read them"`
 	Acknowledged   int64      `json:"acknowledged" doc:"Events acknowledged since the consumer was created"`
 	AcknowledgedAt *time.Time `json:"acknowledged_at,omitempty"`
 	ReadAt         *time.Time `json:"read_at,omitempty"`

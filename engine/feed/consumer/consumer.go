@@ -102,7 +102,7 @@ type Consumer struct {
 	Taken          int64 // of Lag: leased, or waiting after a failure or behind one
 	Failing        int64 // of Taken: waiting for their next try
 	DeadLetters    int64
-	Missed         int64 // events that retention removed before the consumer read them
+	Missed         int64 // events of the feed, wanted or not, that retention removed before the consumer read them
 	Acknowledged   int64
 	AcknowledgedAt *time.Time
 	ReadAt         *time.Time

@@ -40,15 +40,21 @@ func (s *Service) read(ctx context.Context, ref Ref, b Batch, sink bool) (Lease,
 	until := time.Now().Add(min(b.Wait, MaxWait))
 	for {
 		var out Lease
+		var complete bool
 		err := s.change(ctx, ref, func(ctx context.Context, q *db.Queries, row db.EventConsumer) (err error) {
 			if err := usable(row, sink); err != nil {
 				return err
 			}
-			out, err = s.lease(ctx, q, row, limit, duration)
+			out, complete, err = s.lease(ctx, q, row, limit, duration)
 			return err
 		})
-		if err != nil || len(out.Events) > 0 || !time.Now().Before(until) {
+		switch {
+		case err != nil || len(out.Events) > 0:
 			return out, err
+		case !complete:
+			continue // the cursor has passed events that the consumer does not want
+		case !time.Now().Before(until):
+			return out, nil
 		}
 		if err := s.await(ctx, ref, until); err != nil {
 			return Lease{}, err
@@ -64,55 +70,57 @@ func usable(row db.EventConsumer, sink bool) error {
 	return apperr.New(apperr.Conflict, "The server itself reads the consumer %q, to send events to a broker. Create another consumer.", row.Name)
 }
 
-// lease leases events in the transaction that has locked the consumer.
-func (s *Service) lease(ctx context.Context, q *db.Queries, row db.EventConsumer, limit int, duration time.Duration) (Lease, error) {
+// lease leases events in the transaction that has locked the consumer. complete is false when it found
+// nothing in a part of the feed and there is more: each part is a transaction of its own, so that a reader
+// that leaves loses no progress.
+func (s *Service) lease(ctx context.Context, q *db.Queries, row db.EventConsumer, limit int, duration time.Duration) (_ Lease, complete bool, err error) {
 	now := s.now()
 	if err := q.LapseEventLeases(ctx, now, row.ID); err != nil {
-		return Lease{}, fmt.Errorf("end leases of consumer %s: %w", row.Name, err)
+		return Lease{}, false, fmt.Errorf("end leases of consumer %s: %w", row.Name, err)
 	}
 	counts, err := q.EventDeliveryCounts(ctx, row.ID)
 	if err != nil {
-		return Lease{}, fmt.Errorf("count events of consumer %s: %w", row.Name, err)
+		return Lease{}, false, fmt.Errorf("count events of consumer %s: %w", row.Name, err)
 	}
 	if counts.Dead >= MaxDead {
-		return Lease{}, apperr.New(apperr.Conflict, "The consumer %q has %d dead letters and receives no more events. Redeliver or discard them.", row.Name, counts.Dead)
+		return Lease{}, false, apperr.New(apperr.Conflict, "The consumer %q has %d dead letters and receives no more events. Redeliver or discard them.", row.Name, counts.Dead)
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Lease{}, fmt.Errorf("make lease id: %w", err)
+		return Lease{}, false, fmt.Errorf("make lease id: %w", err)
 	}
 	out := Lease{ID: id, Until: now.Add(duration)}
-	taken, complete := int(counts.Taken), false
+	taken := int(counts.Taken)
 	for {
 		rows, err := q.LeaseEvents(ctx, db.LeaseEventsParams{Lease: id, Until: out.Until, ID: row.ID, Now: now, RowLimit: int32(limit - len(out.Events))}) //nolint:gosec // up to MaxBatch
 		if err != nil {
-			return Lease{}, fmt.Errorf("lease events of consumer %s: %w", row.Name, err)
+			return Lease{}, false, fmt.Errorf("lease events of consumer %s: %w", row.Name, err)
 		}
 		for _, r := range rows {
 			out.Events = append(out.Events, deliveryOf(r))
 		}
 		want := min(limit-len(out.Events), MaxTaken-taken)
-		if want <= 0 || complete {
+		if complete = complete || want <= 0; complete {
 			break
 		}
 		took, err := q.TakeEvents(ctx, scanned, row.ID, int32(want), now) //nolint:gosec // up to MaxBatch
 		if err != nil {
-			return Lease{}, fmt.Errorf("take events of consumer %s: %w", row.Name, err)
+			return Lease{}, false, fmt.Errorf("take events of consumer %s: %w", row.Name, err)
 		}
 		taken += int(took.Taken)
 		complete = took.Complete
-		if took.Taken == 0 && complete {
+		if took.Taken == 0 {
 			break
 		}
 	}
 	if err := q.TouchEventConsumer(ctx, &now, row.ID); err != nil {
-		return Lease{}, fmt.Errorf("note the read of consumer %s: %w", row.Name, err)
+		return Lease{}, false, fmt.Errorf("note the read of consumer %s: %w", row.Name, err)
 	}
 	if len(out.Events) == 0 {
-		return Lease{}, nil
+		return Lease{}, complete, nil
 	}
 	slices.SortFunc(out.Events, func(a, b Delivery) int { return cmp.Compare(position(a), position(b)) })
-	return out, nil
+	return out, complete, nil
 }
 
 func position(d Delivery) int64 {
@@ -142,7 +150,7 @@ func (s *Service) await(ctx context.Context, ref Ref, until time.Time) error {
 		if err != nil {
 			return fmt.Errorf("count events of consumer %s: %w", ref.Name, err)
 		}
-		if state.Position > row.Position || counts.Taken > 0 && !counts.NextDue.After(s.now()) || !time.Now().Before(until) {
+		if state.Position > row.Position && counts.Taken < MaxTaken || counts.Taken > 0 && !counts.NextDue.After(s.now()) || !time.Now().Before(until) {
 			return nil
 		}
 	}
