@@ -9,8 +9,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"sync"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
