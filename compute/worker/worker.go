@@ -64,7 +64,7 @@ type worker struct {
 	given      map[string]bool // attempts that the server has not removed yet
 	devices    devices
 	draining   bool // by an administrator; for the log
-	told       bool // the server knows that the worker leaves, and has assigned nothing before; or it cannot be reached
+	leaveSent  bool // the server knows that the worker leaves, and has assigned nothing before; or it cannot be reached
 }
 
 // Run takes and runs attempts until drain is closed and they have ended, or until ctx is cancelled:
@@ -110,7 +110,7 @@ func (w *worker) run(ctx context.Context, drain <-chan struct{}) error {
 	pause := retryAtFirst
 	for ctx.Err() == nil {
 		leaving := closed(drain)
-		if leaving && len(w.held()) == 0 && (w.told || w.id == "") {
+		if leaving && len(w.held()) == 0 && (w.leaveSent || w.id == "") {
 			return nil
 		}
 		err := w.turn(ctx, drain, leaving)
@@ -139,7 +139,7 @@ func (w *worker) turn(ctx context.Context, drain <-chan struct{}, leaving bool) 
 		return w.join(ctx)
 	}
 	resp, err := w.poll(ctx, drain, leaving)
-	w.told = leaving && (err != nil || resp != nil && len(resp.Specs) == 0)
+	w.leaveSent = leaving && (err != nil || resp != nil && len(resp.Specs) == 0)
 	if err != nil || resp == nil {
 		return err
 	}
@@ -299,7 +299,7 @@ func (w *worker) leave(ctx context.Context) {
 	defer cancel()
 	_, err := w.client.Leave(ctx, withToken(&flowforgev1.LeaveRequest{WorkerId: w.id, Session: w.session, Done: w.done(w.held())}, w.config.Token))
 	if err != nil {
-		w.logger.Warn("The server was not told that the worker ends.", "error", err)
+		w.logger.Warn("The worker could not report that it is leaving the pool.", "error", err)
 	}
 }
 
