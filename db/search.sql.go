@@ -74,6 +74,40 @@ func (q *Queries) CountChanges(ctx context.Context, projectID uuid.UUID) (int64,
 	return behind, err
 }
 
+const declaredFields = `-- name: DeclaredFields :many
+SELECT DISTINCT d.part::text AS part, (f.field ->> 'name')::text AS name, (f.field ->> 'type')::text AS type
+FROM workflows w JOIN workflow_versions v ON v.id = w.latest_version_id,
+    unnest(ARRAY['inputs', 'outputs']) AS d(part), jsonb_array_elements(v.definition -> d.part) AS f(field)
+WHERE w.project_id = $1 AND jsonb_typeof(v.definition -> d.part) = 'array'
+`
+
+type DeclaredFieldsRow struct {
+	Part string
+	Name string
+	Type string
+}
+
+// Returns the inputs and outputs that the latest versions of a project's workflows declare.
+func (q *Queries) DeclaredFields(ctx context.Context, projectID uuid.UUID) ([]DeclaredFieldsRow, error) {
+	rows, err := q.db.Query(ctx, declaredFields, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DeclaredFieldsRow
+	for rows.Next() {
+		var i DeclaredFieldsRow
+		if err := rows.Scan(&i.Part, &i.Name, &i.Type); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const executionsOf = `-- name: ExecutionsOf :many
 SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose FROM executions WHERE id = ANY ($1::uuid[]) AND project_id = $2
 `

@@ -34,6 +34,9 @@ func (s *Service) Complete(ctx context.Context, before string) (Completion, erro
 	if err != nil {
 		return Completion{}, err
 	}
+	if a.project, err = s.declare(ctx, a.project); err != nil {
+		return Completion{}, err
+	}
 	c := search.At(before, a.names)
 	out := Completion{From: c.From, Typed: c.Typed}
 	for _, text := range a.names.Suggest(c, suggested) {

@@ -105,15 +105,12 @@ func (s *Service) resolve(ctx context.Context, q Query) (resolvedQuery, driver.C
 	if err != nil {
 		return resolvedQuery{}, nil, err
 	}
-	p, id, err := s.project(ctx)
-	if err != nil {
-		return resolvedQuery{}, nil, err
-	}
-	a := resolvedQuery{project: p, projectID: id, behind: behind}
-	if err := a.resolve(q); err != nil {
-		return a, nil, err
-	}
-	return a, conn, nil
+	var a resolvedQuery
+	err = s.withNames(ctx, func(p project) error {
+		a = resolvedQuery{project: p, projectID: p.id.String(), behind: behind}
+		return a.resolve(q)
+	})
+	return a, conn, err
 }
 
 // resolve reads the condition and finds the names of a query.

@@ -36,7 +36,7 @@ func (s *Service) Groups(ctx context.Context, q Query, by string) (columns []Col
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	c, err := a.groupColumn(by)
+	c, err := s.GroupBy(ctx, by)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -135,11 +135,12 @@ func (g Group) Key() string {
 
 // GroupBy returns the column of a group parameter.
 func (s *Service) GroupBy(ctx context.Context, name string) (Column, error) {
-	p, _, err := s.project(ctx)
-	if err != nil {
-		return Column{}, err
-	}
-	return p.groupColumn(name)
+	var c Column
+	err := s.withNames(ctx, func(p project) (err error) {
+		c, err = p.groupColumn(name)
+		return err
+	})
+	return c, err
 }
 
 // stats are the expressions of a column's Stats.

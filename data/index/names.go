@@ -19,6 +19,7 @@ import (
 type project struct {
 	columns assigned
 	names   *search.Names
+	id      uuid.UUID
 	me      string
 	meID    string
 	people  func(text string) ([]search.Person, error)
@@ -31,9 +32,9 @@ type Fields struct {
 	Full  bool // the project has MaxFields names of a type: further ones are not searchable
 }
 
-// FreshFields is Fields with the names of executions that were launched just now. It returns
-// Unavailable while ClickHouse does not respond.
-func (s *Service) FreshFields(ctx context.Context) (Fields, error) {
+// AllFields is Fields with the names of executions that were launched just now, and with those that
+// only workflows declare. It returns Unavailable while ClickHouse does not respond.
+func (s *Service) AllFields(ctx context.Context) (Fields, error) {
 	subject, err := reader(ctx)
 	if err != nil {
 		return Fields{}, err
@@ -41,30 +42,41 @@ func (s *Service) FreshFields(ctx context.Context) (Fields, error) {
 	if _, err := s.follow(ctx, subject.ProjectID); err != nil {
 		return Fields{}, unavailable(err)
 	}
-	return s.Fields(ctx)
+	p, err := s.project(ctx)
+	if err != nil {
+		return Fields{}, err
+	}
+	if p, err = s.declare(ctx, p); err != nil {
+		return Fields{}, err
+	}
+	return p.fields(), nil
 }
 
 // Fields returns the names of the caller's project.
 func (s *Service) Fields(ctx context.Context) (Fields, error) {
-	p, _, err := s.project(ctx)
+	p, err := s.project(ctx)
 	if err != nil {
 		return Fields{}, err
 	}
-	return Fields{p.names, p.columns.full(search.Number) || p.columns.full(search.String)}, nil
+	return p.fields(), nil
 }
 
-func (s *Service) project(ctx context.Context) (project, string, error) {
+func (p project) fields() Fields {
+	return Fields{p.names, p.columns.full(search.Number) || p.columns.full(search.String)}
+}
+
+func (s *Service) project(ctx context.Context) (project, error) {
 	subject, err := reader(ctx)
 	if err != nil {
-		return project{}, "", err
+		return project{}, err
 	}
 	columns, err := s.assigned(ctx, s.queries, subject.ProjectID)
 	if err != nil {
-		return project{}, "", err
+		return project{}, err
 	}
-	p := project{columns: columns, names: search.NewNames(fieldsOf(columns)), me: subject.Name, meID: subject.ID.String(), now: s.cfg.Now()}
+	p := project{columns: columns, names: search.NewNames(fieldsOf(columns)), id: subject.ProjectID, me: subject.Name, meID: subject.ID.String(), now: s.cfg.Now()}
 	p.people = func(text string) ([]search.Person, error) { return s.peopleOf(ctx, subject.ProjectID, text) }
-	return p, subject.ProjectID.String(), nil
+	return p, nil
 }
 
 // People returns the people who launched executions of the caller's project and whose name or e-mail
@@ -216,16 +228,12 @@ func (s *Service) Check(ctx context.Context, q Query, group string) error {
 }
 
 func (s *Service) check(ctx context.Context, q Query, group string) error {
-	p, _, err := s.project(ctx)
-	if err != nil {
+	return s.withNames(ctx, func(p project) error {
+		a := resolvedQuery{project: p}
+		if err := a.resolve(q); err != nil || group == "" {
+			return err
+		}
+		_, err := a.groupColumn(group)
 		return err
-	}
-	a := resolvedQuery{project: p}
-	if err := a.resolve(q); err != nil {
-		return err
-	}
-	if group != "" {
-		_, err = a.groupColumn(group)
-	}
-	return err
+	})
 }

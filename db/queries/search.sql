@@ -95,6 +95,13 @@ WHERE e.id = ANY (@ids::uuid[]);
 -- name: SearchFields :many
 SELECT part, name, stat, type, slot FROM search_fields WHERE project_id = @project_id ORDER BY part, name, stat, type;
 
+-- name: DeclaredFields :many
+-- Returns the inputs and outputs that the latest versions of a project's workflows declare.
+SELECT DISTINCT d.part::text AS part, (f.field ->> 'name')::text AS name, (f.field ->> 'type')::text AS type
+FROM workflows w JOIN workflow_versions v ON v.id = w.latest_version_id,
+    unnest(ARRAY['inputs', 'outputs']) AS d(part), jsonb_array_elements(v.definition -> d.part) AS f(field)
+WHERE w.project_id = @project_id AND jsonb_typeof(v.definition -> d.part) = 'array';
+
 -- name: HoldSearchFields :exec
 -- Serializes transactions that add names to a project.
 SELECT pg_advisory_xact_lock(hashtextextended(@project_id::text, 7166661009));

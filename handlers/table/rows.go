@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -22,19 +23,26 @@ const CellShown = 60
 
 // Parse reads a query with the names of the caller's project.
 func (s *Service) Parse(ctx context.Context, where string, now time.Time) (*search.Names, search.Expr, error) {
-	read := s.Index.Fields // a list without a query needs no ClickHouse
-	if where != "" {
-		read = s.Index.FreshFields
-	}
-	fields, err := read(ctx)
+	fields, err := s.Index.Fields(ctx) // a list without a query needs no ClickHouse
 	if err != nil {
 		return nil, nil, err
 	}
+	e, err := s.parse(ctx, where, fields.Names, now)
+	if _, mistaken := errors.AsType[*search.Error](err); !mistaken {
+		return fields.Names, e, err
+	}
+	if fields, err = s.Index.AllFields(ctx); err != nil {
+		return nil, nil, err
+	}
+	e, err = s.parse(ctx, where, fields.Names, now)
+	return fields.Names, e, err
+}
+
+func (s *Service) parse(ctx context.Context, where string, names *search.Names, now time.Time) (search.Expr, error) {
 	subject, _ := auth.SubjectOf(ctx)
-	e, err := search.Parse(where, search.Context{Names: fields.Names, Now: now, Me: subject.Name, MeID: subject.ID.String(), People: func(text string) ([]search.Person, error) {
+	return search.Parse(where, search.Context{Names: names, Now: now, Me: subject.Name, MeID: subject.ID.String(), People: func(text string) ([]search.Person, error) {
 		return s.Index.People(ctx, text)
 	}})
-	return fields.Names, e, err
 }
 
 // ShownColumns are those of a table whose address has none: the fields of its query and order.
