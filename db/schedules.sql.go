@@ -49,6 +49,45 @@ func (q *Queries) CalendarByName(ctx context.Context, projectID uuid.UUID, name 
 	return i, err
 }
 
+const calendarUses = `-- name: CalendarUses :many
+SELECT s.calendar_id::uuid AS calendar, s.id, s.name, w.name AS workflow
+FROM schedules s JOIN workflows w ON w.id = s.workflow_id
+WHERE s.project_id = $1 AND s.calendar_id IS NOT NULL
+ORDER BY lower(s.name), s.id
+`
+
+type CalendarUsesRow struct {
+	Calendar uuid.UUID
+	ID       uuid.UUID
+	Name     string
+	Workflow string
+}
+
+func (q *Queries) CalendarUses(ctx context.Context, projectID uuid.UUID) ([]CalendarUsesRow, error) {
+	rows, err := q.db.Query(ctx, calendarUses, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CalendarUsesRow
+	for rows.Next() {
+		var i CalendarUsesRow
+		if err := rows.Scan(
+			&i.Calendar,
+			&i.ID,
+			&i.Name,
+			&i.Workflow,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const claimSchedule = `-- name: ClaimSchedule :one
 SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = $1 FOR UPDATE SKIP LOCKED
 `
@@ -818,12 +857,12 @@ func (q *Queries) LiveOccurrences(ctx context.Context, scheduleID uuid.UUID) ([]
 	return items, nil
 }
 
-const lockCalendar = `-- name: LockCalendar :one
-SELECT id, tenant_id, project_id, name, description, weekend, holidays, blackouts, created_at, updated_at FROM schedule_calendars WHERE id = $1 FOR UPDATE
+const lockCalendarByName = `-- name: LockCalendarByName :one
+SELECT id, tenant_id, project_id, name, description, weekend, holidays, blackouts, created_at, updated_at FROM schedule_calendars WHERE project_id = $1 AND lower(name) = lower($2::text) FOR UPDATE
 `
 
-func (q *Queries) LockCalendar(ctx context.Context, id uuid.UUID) (ScheduleCalendar, error) {
-	row := q.db.QueryRow(ctx, lockCalendar, id)
+func (q *Queries) LockCalendarByName(ctx context.Context, projectID uuid.UUID, name string) (ScheduleCalendar, error) {
+	row := q.db.QueryRow(ctx, lockCalendarByName, projectID, name)
 	var i ScheduleCalendar
 	err := row.Scan(
 		&i.ID,

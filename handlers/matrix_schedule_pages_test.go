@@ -13,6 +13,11 @@ func schedulePageRows() []row {
 	return []row{
 		page("/schedules", "/schedules", auth.ExecutionRead), page("/schedules/{schedule}", "/schedules/{schedule}", auth.ExecutionRead).object(),
 		page("/schedules/new", "/schedules/new", auth.WorkflowRead), page("/schedules/calendar", "/schedules/calendar", auth.ExecutionRead),
+		page("/schedules/calendars", "/schedules/calendars", auth.ExecutionRead), page("/schedules/calendars/new", "/schedules/calendars/new", auth.ExecutionCancelAny),
+		{route: "GET /schedules/calendars/{calendar}", path: "/schedules/calendars/none", action: auth.ExecutionRead, place: project, ok: absent},
+		form("/schedules/calendars", "/schedules/calendars", "zone=UTC", auth.ExecutionCancelAny, invalid),
+		form("/schedules/calendars/{calendar}", "/schedules/calendars/none", "zone=UTC", auth.ExecutionRead, absent),
+		form("/schedules/calendars/{calendar}/delete", "/schedules/calendars/none/delete", "", auth.ExecutionRead, absent),
 		page("/schedules/{schedule}/edit", "/schedules/{schedule}/edit", auth.ExecutionCancelAny).object(),
 		page("/workflows/{name}/schedule", "/workflows/{flow}/schedule", auth.WorkflowRead).object(),
 		form("/workflows/{name}/schedule", "/workflows/{flow}/schedule", "version=1.0.0&schedule.kind=cron", auth.ExecutionLaunch, invalid).object(),

@@ -43,7 +43,7 @@ func TestWaitingPageShowsTheCluster(t *testing.T) {
 	id := b.launchUnscheduled(t)
 	page := b.member.get(t, "/waiting")
 	page.says(t, http.StatusOK, "No node is waiting for a limit or for capacity.")
-	require.NotContains(t, page.body, "In the cluster")
+	require.NotContains(t, page.body, "Waiting for a machine")
 	queue := b.member.get(t, "/api/v1/queue").object(t, http.StatusOK)
 	require.NotContains(t, queue, "in_cluster")
 
@@ -61,7 +61,7 @@ func TestWaitingPageShowsTheCluster(t *testing.T) {
 	b.podWaits(t, id, 1, launcher.WaitCluster, `Post "https://10.0.0.1:6443/api": connection refused`)
 	for _, path := range []string{"/waiting", "/waiting?place=team"} {
 		page = b.member.get(t, path)
-		page.says(t, http.StatusOK, "In the cluster", "4 Insufficient nvidia.com/gpu", "UNSCHEDULABLE", "/executions/"+id.String()+"/nodes/train",
+		page.says(t, http.StatusOK, "Waiting for a machine", "4 Insufficient nvidia.com/gpu", "UNSCHEDULABLE", "/executions/"+id.String()+"/nodes/train",
 			"two · nightly · project", "priority HIGH", "1 A100 GPU", "1 pod", "The cluster&#39;s API server is not responding.", "No node is waiting for a limit. The nodes below")
 		require.NotContains(t, page.body, "10.0.0.1")
 		require.NotContains(t, page.body, `aria-label="Queue"`, "no empty queue above it")

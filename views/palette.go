@@ -93,6 +93,7 @@ func (p Page) paletteEntries() []paletteEntry {
 		paletteEntry{name: "Write a report", icon: "edit", url: NewReportURL(), command: true, words: "new document notes markdown"},
 		paletteEntry{name: "New schedule", icon: "cal", url: NewScheduleURL(), command: true, words: "cron timer nightly create"},
 		paletteEntry{name: "Schedule calendar", icon: "cal", url: ScheduleCalendarURL(nil), words: "month cron runs load"},
+		paletteEntry{name: "Holiday calendars", icon: "cal", url: HolidayCalendarsURL(), words: "business days weekend blackouts freeze"},
 		paletteEntry{name: "Backfills", icon: "redo", url: BackfillsURL(), words: "past dates ranges catch up reprocess"},
 		paletteEntry{name: "Register a workflow", icon: "plus", url: RegisterURL(), command: true, words: "apply upload create new version"},
 		paletteEntry{name: "Switch theme", icon: "theme", form: themeFormID, words: "dark light mode appearance colours colors"},

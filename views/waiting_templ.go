@@ -224,7 +224,7 @@ func WaitingListBlock(m WaitingList) templ.Component {
 			}
 		}
 		if m.Cluster.Shown() {
-			templ_7745c5c3_Err = waitTable(m.Cluster, "h-in-cluster", "In the cluster", "within their limits and submitted, longest wait first").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = waitTable(m.Cluster, "h-in-cluster", "Waiting for a machine", "within their limits; a node of the cluster or a worker of a pool is missing, longest wait first").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -32,9 +32,9 @@ type Fields struct {
 	Full  bool // the project has MaxFields names of a type: further ones are not searchable
 }
 
-// AllFields is Fields with the names of executions that were launched just now, and with those that
-// only workflows declare. It returns Unavailable while ClickHouse does not respond.
-func (s *Service) AllFields(ctx context.Context) (Fields, error) {
+// FreshFields is Fields with the names of executions that were launched just now. It returns
+// Unavailable while ClickHouse does not respond.
+func (s *Service) FreshFields(ctx context.Context) (Fields, error) {
 	subject, err := reader(ctx)
 	if err != nil {
 		return Fields{}, err
@@ -42,6 +42,11 @@ func (s *Service) AllFields(ctx context.Context) (Fields, error) {
 	if _, err := s.follow(ctx, subject.ProjectID); err != nil {
 		return Fields{}, unavailable(err)
 	}
+	return s.Fields(ctx)
+}
+
+// DeclaredFields is Fields with the names that only workflows declare.
+func (s *Service) DeclaredFields(ctx context.Context) (Fields, error) {
 	p, err := s.project(ctx)
 	if err != nil {
 		return Fields{}, err

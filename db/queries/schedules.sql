@@ -155,14 +155,20 @@ DELETE FROM schedule_calendars WHERE id = @id;
 -- name: GetCalendar :one
 SELECT * FROM schedule_calendars WHERE id = @id;
 
--- name: LockCalendar :one
-SELECT * FROM schedule_calendars WHERE id = @id FOR UPDATE;
+-- name: LockCalendarByName :one
+SELECT * FROM schedule_calendars WHERE project_id = @project_id AND lower(name) = lower(@name::text) FOR UPDATE;
 
 -- name: CalendarByName :one
 SELECT * FROM schedule_calendars WHERE project_id = @project_id AND lower(name) = lower(@name::text);
 
 -- name: ListCalendars :many
 SELECT * FROM schedule_calendars WHERE project_id = @project_id ORDER BY lower(name);
+
+-- name: CalendarUses :many
+SELECT s.calendar_id::uuid AS calendar, s.id, s.name, w.name AS workflow
+FROM schedules s JOIN workflows w ON w.id = s.workflow_id
+WHERE s.project_id = @project_id AND s.calendar_id IS NOT NULL
+ORDER BY lower(s.name), s.id;
 
 -- name: SchedulesWithCalendar :many
 SELECT * FROM schedules WHERE calendar_id = @calendar_id ORDER BY lower(name) FOR UPDATE;

@@ -11,9 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
-	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
@@ -176,18 +174,15 @@ func (s *Service) Calendars(ctx context.Context) ([]Calendar, error) {
 	return list, nil
 }
 
-// Calendar returns a calendar of the caller's project by its name.
-func (s *Service) Calendar(ctx context.Context, name string) (Calendar, error) {
+// Calendar returns a calendar of the caller's project by its name or ID.
+func (s *Service) Calendar(ctx context.Context, ref string) (Calendar, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return Calendar{}, err
 	}
-	row, err := s.queries.CalendarByName(ctx, subject.ProjectID, name)
-	if db.IsNoRows(err) {
-		return Calendar{}, absentCalendar(name)
-	}
+	row, err := calendarRow(ctx, s.queries, subject.ProjectID, ref)
 	if err != nil {
-		return Calendar{}, fmt.Errorf("calendar %q: %w", name, err)
+		return Calendar{}, err
 	}
 	c, err := calendarOf(row)
 	if err != nil {
@@ -196,133 +191,44 @@ func (s *Service) Calendar(ctx context.Context, name string) (Calendar, error) {
 	return *c, nil
 }
 
-// SaveCalendar creates the calendar of the caller's project with this name, or replaces what it says.
-// Schedules that use it fire by its new days at once. It returns Invalid with fields, and Forbidden
-// for people who may not cancel the executions of others.
-func (s *Service) SaveCalendar(ctx context.Context, c Calendar) (Calendar, error) {
-	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
+// calendarRow returns a calendar of a project by its name or ID. It returns NotFound for one that the
+// project does not have.
+func calendarRow(ctx context.Context, q *db.Queries, project uuid.UUID, ref string) (row db.ScheduleCalendar, err error) {
+	if id, failed := uuid.Parse(ref); failed == nil { // no name is an ID
+		row, err = q.GetCalendar(ctx, id)
+	} else {
+		row, err = q.CalendarByName(ctx, project, ref)
+	}
+	if db.IsNoRows(err) || err == nil && row.ProjectID != project {
+		return row, absentCalendar(ref)
+	}
 	if err != nil {
-		return Calendar{}, err
+		return row, fmt.Errorf("calendar %q: %w", ref, err)
 	}
-	c.fill()
-	if fields := c.problems(); len(fields) > 0 {
-		return Calendar{}, apperr.InvalidFields("The calendar cannot be saved with these values.", fields)
-	}
-	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
-		if _, err := q.LockActiveProject(ctx, subject.ProjectID); db.IsNoRows(err) {
-			return apperr.New(apperr.Conflict, "The project is archived, so its calendars cannot be changed.")
-		} else if err != nil {
-			return err
-		}
-		return s.saveCalendar(ctx, q, subject, c)
-	})
-	if err != nil {
-		return Calendar{}, fmt.Errorf("save calendar %q: %w", c.Name, err)
-	}
-	s.Wake()
-	return s.Calendar(ctx, c.Name)
+	return row, nil
 }
 
-// saveCalendar writes a calendar. The project is locked.
-func (s *Service) saveCalendar(ctx context.Context, q *db.Queries, subject auth.Subject, c Calendar) error {
-	holidays, err := encode(c.Holidays)
-	if err != nil {
-		return err
-	}
-	blackouts, err := encode(c.Blackouts)
-	if err != nil {
-		return err
-	}
-	row, err := q.CalendarByName(ctx, subject.ProjectID, c.Name)
-	if db.IsNoRows(err) {
-		id, err := uuid.NewV7()
-		if err != nil {
-			return fmt.Errorf("make calendar id: %w", err)
-		}
-		row = db.ScheduleCalendar{
-			ID: id, TenantID: subject.TenantID, ProjectID: subject.ProjectID, Name: c.Name, Description: c.Description, Weekend: c.Weekend, Holidays: holidays, Blackouts: blackouts,
-		}
-		if err := q.InsertCalendar(ctx, db.InsertCalendarParams{
-			ID: id, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Description: row.Description, Weekend: row.Weekend,
-			Holidays: row.Holidays, Blackouts: row.Blackouts, Now: s.now(),
-		}); err != nil {
-			return fmt.Errorf("insert calendar: %w", err)
-		}
-		return audit.Record(ctx, q, calendarEntry("schedule_calendar.create", row, nil, calendarFacts(row)))
-	}
-	if err != nil {
-		return err
-	}
-	before := calendarFacts(row)
-	row.Name, row.Description, row.Weekend, row.Holidays, row.Blackouts = c.Name, c.Description, c.Weekend, holidays, blackouts
-	if err := q.UpdateCalendar(ctx, db.UpdateCalendarParams{
-		ID: row.ID, Name: row.Name, Description: row.Description, Weekend: row.Weekend, Holidays: row.Holidays, Blackouts: row.Blackouts, Now: s.now(),
-	}); err != nil {
-		return fmt.Errorf("update calendar: %w", err)
-	}
-	if err := s.followCalendar(ctx, q, row.ID); err != nil {
-		return err
-	}
-	return audit.Record(ctx, q, calendarEntry("schedule_calendar.update", row, before, calendarFacts(row)))
+// CalendarUse is a schedule that uses a calendar.
+type CalendarUse struct {
+	Calendar uuid.UUID
+	ID       uuid.UUID // of the schedule
+	Name     string
+	Workflow string
 }
 
-// followCalendar computes the next fires of the schedules of a calendar again.
-func (s *Service) followCalendar(ctx context.Context, q *db.Queries, id uuid.UUID) error {
-	rows, err := q.SchedulesWithCalendar(ctx, &id)
+// CalendarUses returns the schedules of the caller's project that use a calendar, by name.
+func (s *Service) CalendarUses(ctx context.Context) ([]CalendarUse, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
-		return fmt.Errorf("schedules of calendar %s: %w", id, err)
+		return nil, err
 	}
-	for _, row := range rows {
-		_, t, fields, err := s.read(ctx, q, row)
-		if err != nil {
-			return err
-		}
-		if len(fields) > 0 {
-			continue // the next fire pauses it
-		}
-		keepNext(&row, t, s.now())
-		row.UpdatedAt = s.now()
-		if err := q.UpdateSchedule(ctx, update(row)); err != nil {
-			return fmt.Errorf("compute schedule %s again: %w", row.ID, err)
-		}
-	}
-	return nil
-}
-
-// DeleteCalendar removes a calendar of the caller's project. It returns Conflict while schedules use
-// it.
-func (s *Service) DeleteCalendar(ctx context.Context, name string) error {
-	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
+	rows, err := s.queries.CalendarUses(ctx, subject.ProjectID)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("find the schedules with a calendar: %w", err)
 	}
-	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := q.CalendarByName(ctx, subject.ProjectID, name)
-		if db.IsNoRows(err) {
-			return absentCalendar(name)
-		}
-		if err != nil {
-			return fmt.Errorf("calendar %q: %w", name, err)
-		}
-		used, err := q.SchedulesWithCalendar(ctx, &row.ID)
-		if err != nil {
-			return fmt.Errorf("schedules of calendar %s: %w", row.ID, err)
-		}
-		if len(used) > 0 {
-			return apperr.New(apperr.Conflict, "The schedule %s uses the calendar %s, and %d others do. Change these schedules first.", used[0].Name, row.Name, len(used)-1)
-		}
-		if err := q.DeleteCalendar(ctx, row.ID); err != nil {
-			return fmt.Errorf("delete calendar %s: %w", row.ID, err)
-		}
-		return audit.Record(ctx, q, calendarEntry("schedule_calendar.delete", row, calendarFacts(row), nil))
-	})
-}
-
-func calendarEntry(action string, row db.ScheduleCalendar, before, after any) audit.Entry {
-	return audit.Entry{Action: action, Kind: "schedule_calendar", ID: row.ID.String(), Name: row.Name, TenantID: row.TenantID, ProjectID: row.ProjectID, Old: before, New: after}
-}
-
-// calendarFacts is what the audit log keeps of a calendar.
-func calendarFacts(row db.ScheduleCalendar) map[string]any {
-	return map[string]any{"name": row.Name, "weekend": row.Weekend, "holidays": row.Holidays, "blackouts": row.Blackouts}
+	uses := make([]CalendarUse, len(rows))
+	for i, r := range rows {
+		uses[i] = CalendarUse(r)
+	}
+	return uses, nil
 }

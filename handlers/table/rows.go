@@ -23,7 +23,11 @@ const CellShown = 60
 
 // Parse reads a query with the names of the caller's project.
 func (s *Service) Parse(ctx context.Context, where string, now time.Time) (*search.Names, search.Expr, error) {
-	fields, err := s.Index.Fields(ctx) // a list without a query needs no ClickHouse
+	read := s.Index.Fields // a list without a query needs no ClickHouse
+	if where != "" {
+		read = s.Index.FreshFields
+	}
+	fields, err := read(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,7 +35,7 @@ func (s *Service) Parse(ctx context.Context, where string, now time.Time) (*sear
 	if _, mistaken := errors.AsType[*search.Error](err); !mistaken {
 		return fields.Names, e, err
 	}
-	if fields, err = s.Index.AllFields(ctx); err != nil {
+	if fields, err = s.Index.DeclaredFields(ctx); err != nil {
 		return nil, nil, err
 	}
 	e, err = s.parse(ctx, where, fields.Names, now)

@@ -19,16 +19,16 @@ export function setUpOptions() {
 
 const reads = (box) => box.dataset.reads.split(" ").filter(Boolean);
 const isBelow = (name, parent) => name === parent || name.startsWith(`${parent}.`);
-const partOf = (box, selector) => box.parentElement.querySelector(`:scope > ${selector}`);
+const noteOf = (box) => box.querySelector("[data-option-note]"); // in the box, so that the open list is below it
 
 function forget(box) {
   describe(box, "");
-  partOf(box, "[data-option-note]").replaceChildren();
+  noteOf(box).replaceChildren();
 }
 
 // describe shows the description of the value below its control.
 function describe(box, text) {
-  const about = partOf(box, "[data-option-about]");
+  const about = box.parentElement.querySelector(":scope > [data-option-about]");
   about.textContent = text;
   about.hidden = text === "";
 }
@@ -48,7 +48,7 @@ function complete(box) {
       if (recovered && !failed) input.dispatchEvent(new Event("change", { bubbles: true })); // the value can be checked now
       const note = parts.findIndex((part) => part.matches("[data-note]"));
       const [statusPart] = note < 0 ? [] : parts.splice(note, 1);
-      partOf(box, "[data-option-note]").replaceChildren(...(statusPart?.childNodes ?? []));
+      noteOf(box).replaceChildren(...(statusPart?.childNodes ?? []));
       if (statusPart?.matches("[data-waits]")) timer = setTimeout(() => combo.reload(), 1500);
       return parts;
     },
@@ -59,7 +59,7 @@ function complete(box) {
     },
   });
   input.addEventListener("input", () => describe(box, ""));
-  const note = partOf(box, "[data-option-note]");
+  const note = noteOf(box);
   note.addEventListener("click", ({ target }) => {
     if (!target.closest("[data-refresh]")) return;
     note.textContent = "Refreshing…";

@@ -1,0 +1,185 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
+)
+
+// SaveCalendar creates the calendar of the caller's project with this name, or replaces what it says.
+// Schedules that use it fire by its new days at once. It returns Invalid with fields, and Forbidden
+// for people who may not cancel the executions of others.
+func (s *Service) SaveCalendar(ctx context.Context, c Calendar) (Calendar, error) {
+	return s.storeCalendar(ctx, c, func(*db.ScheduleCalendar) error { return nil })
+}
+
+// CreateCalendar is SaveCalendar for a name that the project does not have yet; else it returns
+// Invalid with the field name.
+func (s *Service) CreateCalendar(ctx context.Context, c Calendar) (Calendar, error) {
+	return s.storeCalendar(ctx, c, func(found *db.ScheduleCalendar) error {
+		if found == nil {
+			return nil
+		}
+		return apperr.InvalidFields("The calendar cannot be saved with these values.", []apperr.Field{{Path: "name", Message: fmt.Sprintf("There is already a calendar %q in the project.", found.Name)}})
+	})
+}
+
+// UpdateCalendar is SaveCalendar for a calendar that was last changed at based. It returns Conflict if
+// it has changed since then or was deleted.
+func (s *Service) UpdateCalendar(ctx context.Context, c Calendar, based time.Time) (Calendar, error) {
+	return s.storeCalendar(ctx, c, func(found *db.ScheduleCalendar) error {
+		switch {
+		case found == nil:
+			return apperr.New(apperr.Conflict, "Someone has deleted the calendar in the meantime.")
+		case !found.UpdatedAt.Equal(based):
+			return apperr.New(apperr.Conflict, "Someone has changed the calendar in the meantime.")
+		}
+		return nil
+	})
+}
+
+// storeCalendar saves a calendar if accept returns nil for the one of the same name, nil for none.
+func (s *Service) storeCalendar(ctx context.Context, c Calendar, accept func(found *db.ScheduleCalendar) error) (Calendar, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
+	if err != nil {
+		return Calendar{}, err
+	}
+	c.fill()
+	if fields := c.problems(); len(fields) > 0 {
+		return Calendar{}, apperr.InvalidFields("The calendar cannot be saved with these values.", fields)
+	}
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		if _, err := q.LockActiveProject(ctx, subject.ProjectID); db.IsNoRows(err) {
+			return apperr.New(apperr.Conflict, "The project is archived, so its calendars cannot be changed.")
+		} else if err != nil {
+			return err
+		}
+		return s.saveCalendar(ctx, q, subject, c, accept)
+	})
+	if err != nil {
+		return Calendar{}, fmt.Errorf("save calendar %q: %w", c.Name, err)
+	}
+	s.Wake()
+	return s.Calendar(ctx, c.Name)
+}
+
+// saveCalendar writes a calendar. The project is locked.
+func (s *Service) saveCalendar(ctx context.Context, q *db.Queries, subject auth.Subject, c Calendar, accept func(*db.ScheduleCalendar) error) error {
+	holidays, err := encode(c.Holidays)
+	if err != nil {
+		return err
+	}
+	blackouts, err := encode(c.Blackouts)
+	if err != nil {
+		return err
+	}
+	row, err := q.LockCalendarByName(ctx, subject.ProjectID, c.Name)
+	if db.IsNoRows(err) {
+		if err := accept(nil); err != nil {
+			return err
+		}
+		id, err := uuid.NewV7()
+		if err != nil {
+			return fmt.Errorf("make calendar id: %w", err)
+		}
+		row = db.ScheduleCalendar{
+			ID: id, TenantID: subject.TenantID, ProjectID: subject.ProjectID, Name: c.Name, Description: c.Description, Weekend: c.Weekend, Holidays: holidays, Blackouts: blackouts,
+		}
+		if err := q.InsertCalendar(ctx, db.InsertCalendarParams{
+			ID: id, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Description: row.Description, Weekend: row.Weekend,
+			Holidays: row.Holidays, Blackouts: row.Blackouts, Now: s.now(),
+		}); db.Constraint(err) == "schedule_calendars_name_key" {
+			return apperr.Wrap(apperr.Conflict, err, "Someone has just created the calendar "+c.Name+".")
+		} else if err != nil {
+			return fmt.Errorf("insert calendar: %w", err)
+		}
+		return audit.Record(ctx, q, calendarEntry("schedule_calendar.create", row, nil, calendarFacts(row)))
+	}
+	if err != nil {
+		return fmt.Errorf("find calendar %q: %w", c.Name, err)
+	}
+	if err := accept(&row); err != nil {
+		return err
+	}
+	before := calendarFacts(row)
+	row.Name, row.Description, row.Weekend, row.Holidays, row.Blackouts = c.Name, c.Description, c.Weekend, holidays, blackouts
+	if err := q.UpdateCalendar(ctx, db.UpdateCalendarParams{
+		ID: row.ID, Name: row.Name, Description: row.Description, Weekend: row.Weekend, Holidays: row.Holidays, Blackouts: row.Blackouts, Now: s.now(),
+	}); err != nil {
+		return fmt.Errorf("update calendar: %w", err)
+	}
+	if err := s.followCalendar(ctx, q, row.ID); err != nil {
+		return err
+	}
+	return audit.Record(ctx, q, calendarEntry("schedule_calendar.update", row, before, calendarFacts(row)))
+}
+
+// followCalendar computes the next fires of the schedules of a calendar again.
+func (s *Service) followCalendar(ctx context.Context, q *db.Queries, id uuid.UUID) error {
+	rows, err := q.SchedulesWithCalendar(ctx, &id)
+	if err != nil {
+		return fmt.Errorf("schedules of calendar %s: %w", id, err)
+	}
+	for _, row := range rows {
+		_, t, fields, err := s.read(ctx, q, row)
+		if err != nil {
+			return err
+		}
+		if len(fields) > 0 {
+			continue // the next fire pauses it
+		}
+		keepNext(&row, t, s.now())
+		row.UpdatedAt = s.now()
+		if err := q.UpdateSchedule(ctx, update(row)); err != nil {
+			return fmt.Errorf("compute schedule %s again: %w", row.ID, err)
+		}
+	}
+	return nil
+}
+
+// DeleteCalendar removes a calendar of the caller's project by its name or ID. It returns Conflict
+// while schedules use it.
+func (s *Service) DeleteCalendar(ctx context.Context, ref string) error {
+	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
+	if err != nil {
+		return err
+	}
+	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := calendarRow(ctx, q, subject.ProjectID, ref)
+		if err != nil {
+			return err
+		}
+		used, err := q.SchedulesWithCalendar(ctx, &row.ID)
+		if err != nil {
+			return fmt.Errorf("schedules of calendar %s: %w", row.ID, err)
+		}
+		switch len(used) {
+		case 0:
+		case 1:
+			return apperr.New(apperr.Conflict, "The schedule %s uses the calendar %s. Change the schedule first.", used[0].Name, row.Name)
+		default:
+			return apperr.New(apperr.Conflict, "%d schedules use the calendar %s, such as %s. Change these schedules first.", len(used), row.Name, used[0].Name)
+		}
+		if err := q.DeleteCalendar(ctx, row.ID); err != nil {
+			return fmt.Errorf("delete calendar %s: %w", row.ID, err)
+		}
+		return audit.Record(ctx, q, calendarEntry("schedule_calendar.delete", row, calendarFacts(row), nil))
+	})
+}
+
+func calendarEntry(action string, row db.ScheduleCalendar, before, after any) audit.Entry {
+	return audit.Entry{Action: action, Kind: "schedule_calendar", ID: row.ID.String(), Name: row.Name, TenantID: row.TenantID, ProjectID: row.ProjectID, Old: before, New: after}
+}
+
+// calendarFacts is what the audit log keeps of a calendar.
+func calendarFacts(row db.ScheduleCalendar) map[string]any {
+	return map[string]any{"name": row.Name, "weekend": row.Weekend, "holidays": row.Holidays, "blackouts": row.Blackouts}
+}
