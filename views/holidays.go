@@ -16,10 +16,10 @@ type HolidayCalendars struct {
 
 // HolidayCalendarRow is a calendar in the list.
 type HolidayCalendarRow struct {
-	Name, URL, Description         string
-	Weekend                        string
-	Next                           string // the next day or time without runs, or ""
-	Holidays, Blackouts, Schedules string // how many
+	Name, URL, Description string
+	Weekend                string
+	Next                   string // the next day or time without runs, or ""
+	Contains, UsedBy       string // "3 holidays, 1 blackout", "2 schedules"
 }
 
 // HolidayCalendar is the form of a calendar.

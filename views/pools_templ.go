@@ -482,7 +482,7 @@ func PoolPage(m Pool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<a class=\"btn btn-s btn-danger\" href=\"#delete\" data-dialog=\"delete\">Delete pool…</a></div></section></div></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<div class=\"row\"><a class=\"btn btn-s btn-danger\" href=\"#delete\" data-dialog=\"delete\">Delete pool…</a></div></div></section></div></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -56,7 +56,7 @@ func (h *Pages) holidayCalendars(w http.ResponseWriter, r *http.Request) error {
 		}
 		m.Rows = append(m.Rows, views.HolidayCalendarRow{
 			Name: c.Name, URL: views.HolidayCalendarURL(c.ID.String()), Description: c.Description, Weekend: weekendText(c.Weekend), Next: nextFree(c, clock),
-			Holidays: units.Number(int64(len(c.Holidays))), Blackouts: units.Number(int64(len(c.Blackouts))), Schedules: units.Number(int64(n)),
+			Contains: units.Plural(len(c.Holidays), "holiday", "holidays") + ", " + units.Plural(len(c.Blackouts), "blackout", "blackouts"), UsedBy: units.Plural(n, "schedule", "schedules"),
 		})
 	}
 	return web.Render(w, r, http.StatusOK, views.HolidayCalendarsPage(m))
