@@ -269,6 +269,8 @@ func (a *attempt) work() ending {
 		return a.runHTTP(work.Http)
 	case *flowforgev1.AttemptSpec_Sql:
 		return a.runSQL(work.Sql)
+	case *flowforgev1.AttemptSpec_Object:
+		return a.runObjectSearch(work.Object)
 	}
 	return startFailed("The operator has nothing to run.")
 }

@@ -97,6 +97,9 @@ func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, err
 		Resources:           as.resources(i),
 	}
 	as.place(ctx, spec, i, op)
+	if op.Polls() {
+		spec.Poll = int32(as.loop.sensors.polling(i).Polls + 1) //nolint:gosec // a count
+	}
 	if as.limitsMemory(i) {
 		spec.MemoryLimitMib = spec.Resources.MemoryMib
 	}
@@ -194,6 +197,11 @@ func podJSON(op *workflow.Operator, cluster bool) string {
 func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	if len(op.Members) > 0 {
 		spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: membersCommand(op, cluster), ImageFolder: cluster}}
+		return
+	}
+	if op.Sensor != nil && op.Sensor.Object != nil {
+		o := op.Sensor.Object
+		spec.Work = &flowforgev1.AttemptSpec_Object{Object: &flowforgev1.ObjectSearch{Connection: o.Connection, Bucket: o.Bucket, Key: o.Key, Prefix: o.Prefix}}
 		return
 	}
 	if op.HTTP != nil {
