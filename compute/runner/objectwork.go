@@ -28,7 +28,7 @@ import (
 const maxObjectList = 1 << 20
 
 // runObjectSearch looks for an object in a bucket.
-func (a *attempt) runObjectSearch(work *flowforgev1.ObjectSearch) ending {
+func runObjectSearch(a *attempt, work *flowforgev1.ObjectSearch) ending {
 	return a.runCall(func(ctx context.Context) error {
 		inputs, err := a.inputsOf(ctx)
 		if err != nil {

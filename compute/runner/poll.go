@@ -37,7 +37,7 @@ func capitalized(err error) string {
 }
 
 // polled is the end of a poll, which ended with err. A poll without an answer in time is repeated, too.
-func (a *attempt) polled(ctx context.Context, err error) ending {
+func polled(ctx context.Context, a *attempt, err error) ending {
 	cause := context.Cause(ctx)
 	if late, is := errors.AsType[timeoutError](cause); is {
 		return ending{outcome: flowforgev1.Outcome_OUTCOME_NOT_YET, message: fmt.Sprintf("The poll had no answer within %s.", late.limit)}

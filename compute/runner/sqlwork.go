@@ -26,7 +26,7 @@ func (a *attempt) runSQL(work *flowforgev1.Sql) ending {
 			return err
 		}
 		if a.spec.Poll > 0 {
-			return a.pollStatement(ctx, request)
+			return pollStatement(ctx, a, request)
 		}
 		return a.runStatement(ctx, request)
 	})
@@ -90,7 +90,7 @@ func (a *attempt) runStatement(ctx context.Context, r sqlquery.Request) error {
 }
 
 // pollStatement runs the statement of a sensor, and writes the first row if its first value is true.
-func (a *attempt) pollStatement(ctx context.Context, r sqlquery.Request) error {
+func pollStatement(ctx context.Context, a *attempt, r sqlquery.Request) error {
 	row, found, err := sqlquery.First(ctx, r)
 	if err != nil {
 		return err

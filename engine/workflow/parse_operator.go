@@ -73,7 +73,7 @@ func (p *parser) operator(v any, path string) Operator {
 		PoolLabels:  o.textMap("labels"),
 		Pod:         o.pod(),
 	}
-	p.sensor(o, &op)
+	readSensor(p, o, &op)
 	p.control(o, &op)
 	op.NeverPreempt = !o.boolean(true, "preemptible")
 	if op.GracePeriod > maxGracePeriod {

@@ -183,6 +183,61 @@ def sql(
     return _decorator({"type": "sql", "sql": statement}, options)
 
 
+def sensor(
+    *,
+    url: str = "",
+    condition: str = "",
+    method: str = "",
+    headers: Optional[Mapping[str, str]] = None,
+    body: Any = None,
+    success: Sequence[int] = (),
+    query: str = "",
+    key: str = "",
+    prefix: str = "",
+    bucket: str = "",
+    until: str = "",
+    execution: str = "",
+    workflow: str = "",
+    since: str = "",
+    state: str = "",
+    connection: str = "",
+    interval: Union[str, float, timedelta, None] = None,
+    factor: Optional[float] = None,
+    max_interval: Union[str, float, timedelta, None] = None,
+    wait_timeout: Union[str, float, timedelta, None] = None,
+    on_timeout: str = "",
+    **options: Unpack[OperatorOptions],
+) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """An operator that waits until something has happened, and holds no resources while it waits.
+
+    Set one of `url` (an HTTP response is accepted and meets `condition`), `query` (the first value of
+    an SQL statement is true), `key` or `prefix` (an object exists in the bucket of an S3
+    connection), `until` (a time), and `execution` or `workflow` (an execution has ended in
+    `state`). Texts read the parameters of the function in tags: {{name}}. The sensor polls after
+    each `interval`, which grows by `factor` up to `max_interval`. After `wait_timeout` it fails,
+    or is skipped with on_timeout="skip". The option `timeout` limits one poll.
+    """
+    section: Dict[str, Any] = {}
+    parts: Dict[str, Dict[str, Any]] = {
+        "http": {"url": url, "condition": condition, "method": method, "headers": dict(headers or {}), "body": body, "success": list(success)},
+        "sql": {"query": query},
+        "object": {"key": key, "prefix": prefix, "bucket": bucket},
+        "execution": {"id": execution, "workflow": workflow, "since": since, "state": state},
+    }
+    for name, part in parts.items():
+        given = {k: v for k, v in part.items() if v}
+        if given:
+            section[name] = {**given, "connection": connection} if connection and name != "execution" else given
+    if until:
+        section["until"] = until
+    if len(section) != 1:
+        raise error("sensor: set what it waits for: one of url, query, key, prefix, until, execution and workflow")
+    spans = {"interval": interval, "max_interval": max_interval, "timeout": wait_timeout}
+    section.update({k: _times.span(v) for k, v in spans.items() if v is not None})
+    section.update({k: v for k, v in (("factor", factor), ("on_timeout", on_timeout)) if v})
+    return _decorator({"type": "sensor", "sensor": section}, options)
+
+
 def workflow_ref(reference: str) -> Callable[[Callable[P, R]], Reference[P, R]]:
     """A registered workflow as an operator: workflow_ref("prepare@1.2.0").
 
