@@ -287,6 +287,8 @@ func (a *attempt) work() ending {
 		return a.runSQL(work.Sql)
 	case *flowforgev1.AttemptSpec_Object:
 		return runObjectSearch(a, work.Object)
+	case *flowforgev1.AttemptSpec_Grpc:
+		return runGRPC(a, work.Grpc)
 	}
 	return startFailed("The operator has nothing to run.")
 }

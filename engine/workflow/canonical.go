@@ -105,6 +105,7 @@ type operatorJSON struct {
 	Code        *codeJSON         `json:"code,omitempty"`
 	HTTP        *httpJSON         `json:"http,omitempty"`
 	SQL         *sqlJSON          `json:"sql,omitempty"`
+	GRPC        *grpcJSON         `json:"grpc,omitempty"`
 	Sensor      *sensorJSON       `json:"sensor,omitempty"`
 	Environment map[string]string `json:"environment,omitempty"`
 	Timeout     string            `json:"timeout,omitempty"`
@@ -235,7 +236,7 @@ func (o *Operator) wire() operatorJSON {
 		Name: o.Name, Type: o.Type, Label: o.Label, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pool: o.Pool, Labels: o.PoolLabels, Fresh: o.Fresh, Pod: o.Pod,
 		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, MadeOf: o.MadeOf, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
-		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), Sensor: o.wireSensor(),
+		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), GRPC: o.GRPC.wire(), Sensor: o.wireSensor(),
 	}
 	if o.Sensor == nil {
 		out.HTTP, out.SQL = o.HTTP.wire(), o.SQL.wire()

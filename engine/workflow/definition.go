@@ -79,6 +79,7 @@ type Operator struct {
 	Code        Code
 	HTTP        *HTTP   // set for TypeHTTP, and for a sensor that sends requests
 	SQL         *SQL    // set for TypeSQL, and for a sensor that runs a statement
+	GRPC        *GRPC   // set for TypeGRPC alone
 	Sensor      *Sensor // set for TypeSensor alone
 	Environment map[string]string
 	Timeout     time.Duration // 0: none

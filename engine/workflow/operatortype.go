@@ -18,6 +18,7 @@ const (
 	TypeHTTP    OperatorType = "http"
 	TypeSQL     OperatorType = "sql"
 	TypeSensor  OperatorType = "sensor"
+	TypeGRPC    OperatorType = "grpc"
 
 	TypeGraph    OperatorType = "graph"
 	TypeWorkflow OperatorType = "workflow"
@@ -45,7 +46,7 @@ type operatorType struct {
 }
 
 // operatorTypes lists all types; to add a type, add a value here.
-func operatorTypes() [10]operatorType {
+func operatorTypes() [11]operatorType {
 	return [...]operatorType{
 		{TypeCommand, "a program with arguments", checkCommand, commandProcess},
 		{TypePython, "a Python script or file", checkScripted, pythonProcess},
@@ -53,6 +54,7 @@ func operatorTypes() [10]operatorType {
 		{TypeNoop, "nothing; it joins branches of the graph", checkNoop, nil},
 		{TypeHTTP, "one HTTP request", checkHTTP, nil},
 		{TypeSQL, "one statement in a database", checkSQL, nil},
+		{TypeGRPC, "one call of a gRPC method", checkGRPC, nil},
 		{TypeSensor, "a wait until something has happened", checkSensor, nil},
 		{TypeGraph, "a graph of this definition", checkGraph, nil},
 		{TypeWorkflow, "a version of another workflow", checkWorkflow, nil},
@@ -97,6 +99,8 @@ func (o *Operator) typeOfCode() OperatorType {
 		return TypeSensor
 	case o.HTTP != nil:
 		return TypeHTTP
+	case o.GRPC != nil:
+		return TypeGRPC
 	case o.SQL != nil:
 		return TypeSQL
 	case len(c.Command) > 0 || c.OfImage():

@@ -73,6 +73,7 @@ func (p *parser) operator(v any, path string) Operator {
 		PoolLabels:  o.textMap("labels"),
 		Pod:         o.pod(),
 	}
+	op.GRPC = readGRPC(p, o)
 	readSensor(p, o, &op)
 	p.control(o, &op)
 	op.NeverPreempt = !o.boolean(true, "preemptible")
@@ -123,6 +124,9 @@ func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 		return
 	}
 	op.Type = entry.name
+	if op.GRPC != nil && op.Type != TypeGRPC {
+		o.add(o.at("grpc"), "Only operators of type grpc have this section.")
+	}
 	if op.Sensor != nil && op.Type != TypeSensor {
 		o.add(o.at("sensor"), "Only operators of type sensor have this section.")
 	}

@@ -216,6 +216,8 @@ func codeText(op *workflow.Operator) (text, kind string) {
 	switch {
 	case op.Sensor != nil:
 		return op.SensorText(), "sensor"
+	case op.GRPC != nil:
+		return op.GRPC.Text(), "call"
 	case op.HTTP != nil:
 		return op.HTTP.Text(), "request"
 	case op.SQL != nil:

@@ -14,7 +14,7 @@ import pytest
 
 import flowforge
 from flowforge import Breaker, Cache, Connection, ConnectionKind, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, Table
-from flowforge import command, http, operator, sensor, shell, sql, template_ref, workflow, workflow_ref
+from flowforge import command, grpc, http, operator, sensor, shell, sql, template_ref, workflow, workflow_ref
 from flowforge import _arguments, _cli, _docstrings, _options, _pack, _requirements, _yaml
 
 from .flows import search, values
@@ -155,6 +155,19 @@ def test_sensors() -> None:
     assert requests["timeout"] == "10s"
     with pytest.raises(DefinitionError, match="sensor: set what it waits for"):
         sensor(url="https://example.com", until="2026-01-01")
+
+
+@grpc("acme.Scores/Get", message={"id": "{{n}}"}, deadline="5s", descriptors=b"\x01", retry_status=["UNAVAILABLE"], retry_limit=2)
+def score(api: Annotated[Connection, ConnectionKind("grpc")], n: int) -> int: ...  # type: ignore[empty-body]
+
+
+def test_calls() -> None:
+    def flow(api: Annotated[Connection, ConnectionKind("grpc")], n: int) -> int:
+        return score(api, n)
+
+    (call,) = workflow(name="calls")(flow).definition().document()["operators"]
+    assert call["type"] == "grpc"
+    assert call["grpc"] == {"method": "acme.Scores/Get", "message": {"id": "{{n}}"}, "deadline": "5s", "descriptors": "AQ==", "retry": {"status": ["UNAVAILABLE"], "limit": 2}}
 
 
 @shell("make report", image="alpine:3.22")
