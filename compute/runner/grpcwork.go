@@ -175,6 +175,9 @@ func (c *remoteCall) send(ctx context.Context, conn *grpc.ClientConn, request, r
 			c.note(levelInfo, fmt.Sprintf("%s: OK in %s", c.work.Method, took))
 			return header, nil
 		}
+		if status.Code(err) == codes.DeadlineExceeded && endsSoon(ctx) {
+			<-ctx.Done() // the server ended the call because of the timeout of the attempt
+		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -183,20 +186,26 @@ func (c *remoteCall) send(ctx context.Context, conn *grpc.ClientConn, request, r
 			return nil, problem
 		}
 		pause := min(firstPause<<min(sent-1, 20), time.Duration(c.work.RetryMaxDelayMs)*time.Millisecond)
-		c.note(levelWarn, fmt.Sprintf("%s. The call is repeated in %s (retry %d of %d).", problem, pause, sent, c.work.RetryLimit))
+		c.note(levelWarn, fmt.Sprintf("%s; it is repeated in %s (retry %d of %d)", problem, pause, sent, c.work.RetryLimit))
 		if !sleepContext(ctx, pause) {
 			return nil, context.Cause(ctx)
 		}
 	}
 }
 
+// endsSoon reports whether the time of ctx is over in a moment: clocks of a server and a client differ.
+func endsSoon(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return limited && time.Until(deadline) < time.Second
+}
+
 // problem is the error of a call with its status code.
 func (c *remoteCall) problem(err error) error {
 	s := status.Convert(err)
 	if s.Code() == codes.DeadlineExceeded && s.Message() == context.DeadlineExceeded.Error() {
-		return fmt.Errorf("%s ended with DEADLINE_EXCEEDED: no answer within %s", c.work.Method, time.Duration(c.work.DeadlineMs)*time.Millisecond)
+		return fmt.Errorf("the call of %s ended with DEADLINE_EXCEEDED: no answer within %s", c.work.Method, time.Duration(c.work.DeadlineMs)*time.Millisecond)
 	}
-	return fmt.Errorf("%s ended with %s: %s", c.work.Method, codeName(s.Code()), shortened(cleanText([]byte(s.Message()))))
+	return fmt.Errorf("the call of %s ended with %s: %s", c.work.Method, codeName(s.Code()), shortened(cleanText([]byte(s.Message()))))
 }
 
 // codeName is the name of a status code in definitions, such as DEADLINE_EXCEEDED.
@@ -245,7 +254,7 @@ func (c *remoteCall) accept(response []byte, header metadata.MD) error {
 	met, err := condition.Bool(env)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s answered, but the condition could not be evaluated: %w", c.work.Method, err)
+		return fmt.Errorf("the call of %s succeeded, but the condition could not be evaluated: %w", c.work.Method, err)
 	case !met:
 		return fmt.Errorf("the response of %s does not meet the condition %s", c.work.Method, condition)
 	}

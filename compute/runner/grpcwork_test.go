@@ -119,7 +119,7 @@ func TestGRPCCalls(t *testing.T) {
 		"the service grpc.health.v1.Health has no method Nothing":                     {Method: "grpc.health.v1.Health/Nothing"},
 		"the method grpc.health.v1.Health/Watch streams":                              {Method: "grpc.health.v1.Health/Watch"},
 		"the server does not describe absent.Service":                                 {Method: "absent.Service/Call"},
-		"message: The expression «nothing» is not valid": {Method: healthCheck, Message: `{"service": "{{nothing}}"}`},
+		"message: The expression «nothing» is not valid":                              {Method: healthCheck, Message: `{"service": "{{nothing}}"}`},
 	} {
 		work.Address, work.Plaintext = address, true
 		if _, _, err := remote(t, inputs, work); err == nil || !strings.Contains(err.Error(), want) {
