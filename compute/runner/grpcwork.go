@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -245,9 +246,7 @@ func (c *remoteCall) accept(response []byte, header metadata.MD) error {
 		return err
 	}
 	env := map[string]any{"metadata": names}
-	for name, value := range c.inputs {
-		env[name] = value
-	}
+	maps.Copy(env, c.inputs)
 	if env["body"], err = decodeJSON(body.Bytes()); err != nil {
 		return err
 	}

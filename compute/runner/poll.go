@@ -13,12 +13,12 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// notYet is an error after which a sensor polls again. For other operators it is an error like any.
-type notYet struct{ error }
+// notYetError is an error after which a sensor polls again. For other operators it is an error like any.
+type notYetError struct{ error }
 
-func (e notYet) Unwrap() error { return e.error }
+func (e notYetError) Unwrap() error { return e.error }
 
-func notYetf(format string, args ...any) error { return notYet{fmt.Errorf(format, args...)} }
+func notYetf(format string, args ...any) error { return notYetError{fmt.Errorf(format, args...)} }
 
 // comesLater reports whether a server with this status may answer otherwise later: it has no such
 // object yet, or it is overloaded or away.
@@ -51,7 +51,7 @@ func polled(ctx context.Context, a *attempt, err error) ending {
 	if err == nil {
 		return ending{outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
 	}
-	if _, is := errors.AsType[notYet](err); is {
+	if _, is := errors.AsType[notYetError](err); is {
 		return ending{outcome: flowforgev1.Outcome_OUTCOME_NOT_YET, message: capitalized(err)}
 	}
 	return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, class: classError, message: capitalized(err), code: 1}

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -229,9 +230,7 @@ func (sn *sensors) check(ctx context.Context, i int, now time.Time) (values map[
 func (sn *sensors) inputs(ctx context.Context, i int) (map[string]any, error) {
 	op := sn.loop.operator(i)
 	given := map[string]any{}
-	for name, value := range op.Parameters {
-		given[name] = value
-	}
+	maps.Copy(given, op.Parameters)
 	for _, in := range op.Inputs {
 		value, err := sn.loop.values.typedWith(ctx, i, in, given)
 		if err != nil {
