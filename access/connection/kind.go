@@ -259,15 +259,22 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 			add("access_key_id", "Enter the access key ID for this secret access key.")
 		}
 	case GRPC:
-		if host, port, err := net.SplitHostPort(text("address")); text("address") != "" && (err != nil || host == "" || port == "" || strings.ContainsAny(text("address"), "/@ ")) {
-			add("address", "Enter the address as host:port, without a scheme.")
-		}
+		problems = append(problems, checkAddress(text("address"))...)
 	case Postgres:
 		if strings.ContainsAny(text("host"), "/@?# ,:") && !strings.HasPrefix(text("host"), "[") && strings.Count(text("host"), ":") < 2 {
 			add("host", "Enter the name or address of one server, without a port.")
 		}
 	}
 	return problems
+}
+
+// checkAddress returns what is wrong with the address of a gRPC server.
+func checkAddress(address string) []apperr.Field {
+	host, port, err := net.SplitHostPort(address)
+	if address == "" || err == nil && host != "" && port != "" && !strings.ContainsAny(address, "/@ ") {
+		return nil
+	}
+	return []apperr.Field{{Path: "address", Message: "Enter the address as host:port, without a scheme."}}
 }
 
 // host is the server to which a connection with some settings leads, with its scheme and port. It is
