@@ -54,6 +54,7 @@ func (r iteratorForInsertChildren) Values() ([]interface{}, error) {
 		r.rows[0].Inputs,
 		r.rows[0].FirstChild,
 		r.rows[0].ChildCount,
+		r.rows[0].Polling,
 	}, nil
 }
 
@@ -62,7 +63,7 @@ func (r iteratorForInsertChildren) Err() error {
 }
 
 func (q *Queries) InsertChildren(ctx context.Context, arg []InsertChildrenParams) (int64, error) {
-	return q.db.CopyFrom(ctx, []string{"nodes"}, []string{"execution_id", "node_index", "name", "level", "state", "pending_dependencies", "attempt", "retries", "reason", "error", "outputs", "ready_at", "started_at", "finished_at", "retry_at", "changed_seq", "parent_index", "expansion", "graph", "operator_index", "item_index", "item", "inputs", "first_child", "child_count"}, &iteratorForInsertChildren{rows: arg})
+	return q.db.CopyFrom(ctx, []string{"nodes"}, []string{"execution_id", "node_index", "name", "level", "state", "pending_dependencies", "attempt", "retries", "reason", "error", "outputs", "ready_at", "started_at", "finished_at", "retry_at", "changed_seq", "parent_index", "expansion", "graph", "operator_index", "item_index", "item", "inputs", "first_child", "child_count", "polling"}, &iteratorForInsertChildren{rows: arg})
 }
 
 // iteratorForInsertNodes implements pgx.CopyFromSource.

@@ -230,6 +230,59 @@ func (q *Queries) CountLive(ctx context.Context, projectID uuid.UUID) (int32, er
 	return live, err
 }
 
+const endedSince = `-- name: EndedSince :many
+SELECT e.id, e.status, e.outputs
+FROM executions e
+JOIN workflows w ON w.id = e.workflow_id AND w.project_id = $1 AND w.name = $2
+WHERE e.id >= $3 AND e.created_at >= $4 AND e.id <> $5 AND e.status = ANY ($6::text[]) AND e.purpose = 'WORK'
+ORDER BY e.id
+LIMIT 1
+`
+
+type EndedSinceParams struct {
+	ProjectID uuid.UUID
+	Workflow  string
+	Least     uuid.UUID
+	Since     time.Time
+	Self      uuid.UUID
+	States    []string
+}
+
+type EndedSinceRow struct {
+	ID      uuid.UUID
+	Status  string
+	Outputs json.RawMessage
+}
+
+// Returns the first execution of a workflow that was launched since a time and has ended in one of
+// the states. The least ID limits the months that are read.
+func (q *Queries) EndedSince(ctx context.Context, arg EndedSinceParams) ([]EndedSinceRow, error) {
+	rows, err := q.db.Query(ctx, endedSince,
+		arg.ProjectID,
+		arg.Workflow,
+		arg.Least,
+		arg.Since,
+		arg.Self,
+		arg.States,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []EndedSinceRow
+	for rows.Next() {
+		var i EndedSinceRow
+		if err := rows.Scan(&i.ID, &i.Status, &i.Outputs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const eventSeqs = `-- name: EventSeqs :many
 SELECT id, project_id, event_seq FROM executions WHERE id = ANY ($1::uuid[])
 `
@@ -373,14 +426,14 @@ WITH fence AS (
     RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($19::jsonb) AS base
 ), moved AS (
     INSERT INTO nodes AS n (execution_id, node_index, name, level, changed_seq, state, pending_dependencies, attempt, retries, reason, error, outputs,
-        inputs, first_child, child_count, ready_at, started_at, finished_at, retry_at)
+        inputs, first_child, child_count, ready_at, started_at, finished_at, retry_at, polling)
     SELECT f.id, u.i, x.name, x.level, f.event_seq, u.state, u.pending, u.attempt, u.retries, u.reason, u.error, u.outputs,
-        u.inputs, u.first_child, coalesce(u.child_count, x.child_count), u.ready_at, u.started_at, u.finished_at, u.retry_at
+        u.inputs, u.first_child, coalesce(u.child_count, x.child_count), u.ready_at, u.started_at, u.finished_at, u.retry_at, u.polling
     FROM fence f, jsonb_to_recordset($24::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         inputs jsonb, first_child int, child_count int,
-        ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz),
+        ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz, polling jsonb),
         LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = $21 AND node_index = u.i LIMIT 1) x
     WHERE x.state = u.from_state AND x.attempt = u.from_attempt
     ON CONFLICT (execution_id, node_index) DO UPDATE SET
@@ -388,7 +441,7 @@ WITH fence AS (
         attempt = excluded.attempt, retries = excluded.retries, reason = excluded.reason, error = excluded.error,
         outputs = coalesce(excluded.outputs, n.outputs), inputs = coalesce(excluded.inputs, n.inputs),
         first_child = coalesce(excluded.first_child, n.first_child), child_count = excluded.child_count,
-        ready_at = excluded.ready_at, started_at = excluded.started_at, finished_at = excluded.finished_at, retry_at = excluded.retry_at,
+        ready_at = excluded.ready_at, started_at = excluded.started_at, finished_at = excluded.finished_at, retry_at = excluded.retry_at, polling = excluded.polling,
         progress = CASE WHEN excluded.attempt = n.attempt THEN n.progress END,
         progress_message = CASE WHEN excluded.attempt = n.attempt THEN n.progress_message ELSE '' END,
         progress_status = CASE WHEN excluded.attempt = n.attempt THEN n.progress_status ELSE '' END
@@ -1516,6 +1569,37 @@ func (q *Queries) VersionRuns(ctx context.Context, versionIds []uuid.UUID, workf
 			&i.Succeeded,
 			&i.Failed,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const watchedExecution = `-- name: WatchedExecution :many
+SELECT id, status, outputs FROM executions WHERE id = $1 AND project_id = $2
+`
+
+type WatchedExecutionRow struct {
+	ID      uuid.UUID
+	Status  string
+	Outputs json.RawMessage
+}
+
+// Returns an execution of a project for which a sensor waits.
+func (q *Queries) WatchedExecution(ctx context.Context, iD uuid.UUID, projectID uuid.UUID) ([]WatchedExecutionRow, error) {
+	rows, err := q.db.Query(ctx, watchedExecution, iD, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []WatchedExecutionRow
+	for rows.Next() {
+		var i WatchedExecutionRow
+		if err := rows.Scan(&i.ID, &i.Status, &i.Outputs); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -890,6 +890,7 @@ type Node struct {
 	OriginIndex         *int32
 	OriginUse           *string
 	Cache               json.RawMessage
+	Polling             json.RawMessage
 }
 
 type NodeCommand struct {

@@ -159,7 +159,7 @@ func (q *Queries) GetCheckpoint(ctx context.Context, executionID uuid.UUID, node
 }
 
 const getNode = `-- name: GetNode :one
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache FROM nodes WHERE execution_id = $1 AND node_index = $2
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache, polling FROM nodes WHERE execution_id = $1 AND node_index = $2
 `
 
 func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex int32) (Node, error) {
@@ -198,6 +198,7 @@ func (q *Queries) GetNode(ctx context.Context, executionID uuid.UUID, nodeIndex 
 		&i.OriginIndex,
 		&i.OriginUse,
 		&i.Cache,
+		&i.Polling,
 	)
 	return i, err
 }
@@ -305,6 +306,7 @@ type InsertChildrenParams struct {
 	Inputs              json.RawMessage
 	FirstChild          *int32
 	ChildCount          int32
+	Polling             json.RawMessage
 }
 
 type InsertNodesParams struct {
@@ -440,7 +442,7 @@ func (q *Queries) ListAttempts(ctx context.Context, executionID uuid.UUID, nodeI
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache FROM nodes n
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache, polling FROM nodes n
 WHERE n.execution_id = $1 AND n.node_index > $2 AND n.changed_seq > $3
     AND (cardinality($4::text[]) = 0 OR n.state = ANY ($4::text[]))
     AND (cardinality($5::int[]) = 0 OR n.node_index = ANY ($5::int[]))
@@ -527,6 +529,7 @@ func (q *Queries) ListNodes(ctx context.Context, arg ListNodesParams) ([]Node, e
 			&i.OriginIndex,
 			&i.OriginUse,
 			&i.Cache,
+			&i.Polling,
 		); err != nil {
 			return nil, err
 		}
@@ -543,7 +546,7 @@ SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.priori
     n.node_index, n.name AS node_name, n.state, n.reason, n.ready_at, n.retry_at, e.ready AS ready_in_execution
 FROM executions e
 CROSS JOIN LATERAL (
-    SELECT x.execution_id, x.node_index, x.name, x.level, x.state, x.pending_dependencies, x.attempt, x.retries, x.reason, x.error, x.outputs, x.ready_at, x.started_at, x.finished_at, x.retry_at, x.progress, x.progress_message, x.progress_status, x.changed_seq, x.parent_index, x.expansion, x.graph, x.operator_index, x.item_index, x.item, x.inputs, x.first_child, x.child_count, x.origin_execution, x.origin_index, x.origin_use, x.cache FROM nodes x
+    SELECT x.execution_id, x.node_index, x.name, x.level, x.state, x.pending_dependencies, x.attempt, x.retries, x.reason, x.error, x.outputs, x.ready_at, x.started_at, x.finished_at, x.retry_at, x.progress, x.progress_message, x.progress_status, x.changed_seq, x.parent_index, x.expansion, x.graph, x.operator_index, x.item_index, x.item, x.inputs, x.first_child, x.child_count, x.origin_execution, x.origin_index, x.origin_use, x.cache, x.polling FROM nodes x
     WHERE x.execution_id = e.id AND x.state = 'READY'
     ORDER BY x.node_index LIMIT $1
 ) n
@@ -602,7 +605,7 @@ func (q *Queries) ListWaiting(ctx context.Context, perExecution int32, projectID
 
 const loadNodes = `-- name: LoadNodes :many
 SELECT node_index, name, level, state, attempt, retries, reason, error, ready_at, started_at, finished_at, retry_at,
-    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count
+    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, polling
 FROM nodes WHERE execution_id = $1 ORDER BY node_index
 `
 
@@ -628,6 +631,7 @@ type LoadNodesRow struct {
 	Inputs        json.RawMessage
 	FirstChild    *int32
 	ChildCount    int32
+	Polling       json.RawMessage
 }
 
 // Returns the columns of nodes that a drive loop keeps in memory.
@@ -662,6 +666,7 @@ func (q *Queries) LoadNodes(ctx context.Context, executionID uuid.UUID) ([]LoadN
 			&i.Inputs,
 			&i.FirstChild,
 			&i.ChildCount,
+			&i.Polling,
 		); err != nil {
 			return nil, err
 		}
@@ -777,7 +782,7 @@ func (q *Queries) OpenLogs(ctx context.Context, since time.Time, keys json.RawMe
 }
 
 const openNodes = `-- name: OpenNodes :many
-SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache FROM nodes
+SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache, polling FROM nodes
 WHERE execution_id = $1 AND item_index IS NULL AND state NOT IN ('SUCCEEDED', 'FAILED', 'SKIPPED', 'CANCELLED')
 ORDER BY node_index
 `
@@ -825,6 +830,7 @@ func (q *Queries) OpenNodes(ctx context.Context, executionID uuid.UUID) ([]Node,
 			&i.OriginIndex,
 			&i.OriginUse,
 			&i.Cache,
+			&i.Polling,
 		); err != nil {
 			return nil, err
 		}

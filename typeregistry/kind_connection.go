@@ -14,7 +14,7 @@ type connectionKind struct{ single }
 
 // ConnectionKinds are the possible values of the parameter kind of a Connection.
 func ConnectionKinds() []string {
-	return []string{"postgres", "clickhouse", "s3", "http", "huggingface", "custom"}
+	return []string{"postgres", "clickhouse", "s3", "http", "grpc", "huggingface", "custom"}
 }
 
 func (connectionKind) entry() Entry {

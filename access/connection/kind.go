@@ -49,6 +49,7 @@ const (
 	ClickHouse  = "clickhouse"
 	S3          = "s3"
 	HTTP        = "http"
+	GRPC        = "grpc"
 	HuggingFace = "huggingface"
 	Custom      = "custom"
 )
@@ -63,7 +64,7 @@ const (
 
 // Kinds returns all kinds in display order.
 func Kinds() []Kind {
-	kinds := []Kind{postgresKind(), clickHouseKind(), s3Kind(), httpKind(), huggingFaceKind()}
+	kinds := []Kind{postgresKind(), clickHouseKind(), s3Kind(), httpKind(), grpcKind(), huggingFaceKind()}
 	return append(append(kinds, channelKinds()...), Kind{Name: Custom, Label: "Custom", Summary: "Fields that you declare."})
 }
 
@@ -122,6 +123,16 @@ func httpKind() Kind {
 		{Name: "scope", Type: "String(max_length=1000)", Help: "Scopes, separated by spaces.", For: OAuth2},
 		{Name: "audience", Type: "String(max_length=1000)", Help: "Only if the token endpoint requires it.", For: OAuth2},
 		{Name: "test_path", Type: "String(max_length=500)", Help: "Path below the base URL. The connection test sends a GET request to it."},
+	}}
+}
+
+func grpcKind() Kind {
+	return Kind{Name: GRPC, Label: "gRPC", Summary: "A gRPC server.", Fields: []Field{
+		{Name: "address", Type: "String(max_length=300)", Required: true, Help: "Host and port, such as api.example.com:443."},
+		{Name: "security", Type: `Enum("tls": "TLS", "plaintext": "None")`, Default: "tls"},
+		{Name: "ca_certificate", Label: "CA certificate", Type: "String(multiline=true, max_length=20000)", Help: "PEM certificates that sign the server's certificate. Empty: those of the system."},
+		{Name: "server_name", Label: "Server name", Type: "String(max_length=300)", Help: "Name in the server's certificate, if it is not the host."},
+		{Name: "token", Type: "String", Secret: true, Help: "Sent in the metadata as a bearer token."},
 	}}
 }
 
@@ -247,6 +258,8 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 		if text("access_key_id") == "" && has("secret_access_key") {
 			add("access_key_id", "Enter the access key ID for this secret access key.")
 		}
+	case GRPC:
+		problems = append(problems, checkAddress(text("address"))...)
 	case Postgres:
 		if strings.ContainsAny(text("host"), "/@?# ,:") && !strings.HasPrefix(text("host"), "[") && strings.Count(text("host"), ":") < 2 {
 			add("host", "Enter the name or address of one server, without a port.")
@@ -255,12 +268,23 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 	return problems
 }
 
+// checkAddress returns what is wrong with the address of a gRPC server.
+func checkAddress(address string) []apperr.Field {
+	host, port, err := net.SplitHostPort(address)
+	if address == "" || err == nil && host != "" && port != "" && !strings.ContainsAny(address, "/@ ") {
+		return nil
+	}
+	return []apperr.Field{{Path: "address", Message: "Enter the address as host:port, without a scheme."}}
+}
+
 // host is the server to which a connection with some settings leads, with its scheme and port. It is
 // the same for all custom connections: only tasks know their server.
 func host(kind string, settings map[string]any) string {
 	address := Connection{Settings: settings}
 	name := map[string]string{HTTP: "base_url", HuggingFace: "endpoint", S3: "endpoint", ClickHouse: "endpoint", message.Webhook: "url", message.PagerDuty: "endpoint"}[kind]
 	switch {
+	case kind == GRPC:
+		return strings.ToLower(address.Text("address"))
 	case kind == Postgres || kind == message.Email:
 		return strings.ToLower(net.JoinHostPort(strings.Trim(address.Text("host"), "[]"), address.Text("port")))
 	case name == "":

@@ -27,7 +27,7 @@ func newConnectionCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	list := &cobra.Command{Use: "list", Short: "List the connections of the project", Args: arguments(), RunE: runConnectionList}
-	list.Flags().String("kind", "", "only connections of this kind: postgres, clickhouse, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom")
+	list.Flags().String("kind", "", "only connections of this kind: postgres, clickhouse, s3, http, grpc, huggingface, slack, teams, email, pagerduty, webhook or custom")
 	list.Flags().Bool("json", false, "print the API response as JSON")
 	show := &cobra.Command{Use: "show NAME", Short: "Show a connection without its secret fields", Args: arguments("NAME"), RunE: runConnectionShow}
 	show.Flags().Bool("json", false, "print the API response as JSON")
@@ -39,7 +39,7 @@ func newConnectionCommand() *cobra.Command {
 		Args: arguments("NAME"),
 		RunE: runConnectionSet,
 	}
-	set.Flags().String("kind", "", "kind of a new connection: postgres, clickhouse, s3, http, huggingface, slack, teams, email, pagerduty, webhook or custom")
+	set.Flags().String("kind", "", "kind of a new connection: postgres, clickhouse, s3, http, grpc, huggingface, slack, teams, email, pagerduty, webhook or custom")
 	set.Flags().StringArrayP("field", "f", nil, "a visible field: name=value; name= removes it")
 	set.Flags().StringArray("secret", nil, "a secret field: name=@path to read a file, or name=- for standard input; name= removes it")
 	set.Flags().String("description", "", "description of the connection")

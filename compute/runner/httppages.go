@@ -74,7 +74,7 @@ func (c *call) expect(req *http.Request, resp *http.Response, body []byte) error
 	case err != nil:
 		return fmt.Errorf("%s answered %s, but the condition could not be evaluated: %w", nameOf(req), resp.Status, err)
 	case !met:
-		return fmt.Errorf("%s answered %s, which does not meet the condition %s", nameOf(req), resp.Status, condition)
+		return notYetf("%s answered %s, which does not meet the condition %s", nameOf(req), resp.Status, condition)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (c *call) send(req *http.Request) (*http.Response, error) {
 		}
 		resp, err := c.client.Do(req)
 		if err != nil {
-			return nil, fmt.Errorf("%s failed: %w", at, unwrapURL(err))
+			return nil, notYetf("%s failed: %w", at, unwrapURL(err))
 		}
 		again := slices.Contains(work.RetryCodes, int32(resp.StatusCode)) //nolint:gosec // three digits
 		if !again || sent > int(work.RetryLimit) {

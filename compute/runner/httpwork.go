@@ -121,6 +121,9 @@ func (c *call) accept(req *http.Request, resp *http.Response, start []byte) erro
 	if excerpt := strings.TrimSpace(cleanText(start[:min(len(start), maxHTTPExcerpt)])); excerpt != "" {
 		c.note(levelError, excerpt)
 	}
+	if comesLater(resp.StatusCode) {
+		return notYetf("%s answered %s", nameOf(req), resp.Status)
+	}
 	return fmt.Errorf("%s answered %s", nameOf(req), resp.Status)
 }
 

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,9 @@ func (a *attempt) runSQL(work *flowforgev1.Sql) ending {
 		request, err := sqlRequest(work, inputs, filepath.Join(a.paths.outputs, "result.parquet"))
 		if err != nil {
 			return err
+		}
+		if a.spec.Poll > 0 {
+			return pollStatement(ctx, a, request)
 		}
 		return a.runStatement(ctx, request)
 	})
@@ -83,4 +87,41 @@ func (a *attempt) runStatement(ctx context.Context, r sqlquery.Request) error {
 	}
 	a.system(levelInfo, line)
 	return os.WriteFile(filepath.Join(a.paths.outputs, "rows"), []byte(strconv.FormatInt(result.Rows, 10)), 0o600)
+}
+
+// pollStatement runs the statement of a sensor, and writes the first row if its first value is true.
+func pollStatement(ctx context.Context, a *attempt, r sqlquery.Request) error {
+	row, found, err := sqlquery.First(ctx, r)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return notYetf("the statement returned no rows")
+	}
+	value, err := json.Marshal(row.Values[0])
+	if err != nil {
+		return err
+	}
+	if !row.True() {
+		return notYetf("the first value of the first row is %s", shortened(string(value)))
+	}
+	object, err := json.Marshal(row.Object())
+	if err != nil {
+		return err
+	}
+	a.system(levelInfo, "The first value of the first row is "+shortened(string(value))+".")
+	return errors.Join(
+		os.WriteFile(filepath.Join(a.paths.outputs, "value"), value, 0o600),
+		os.WriteFile(filepath.Join(a.paths.outputs, "row"), object, 0o600),
+	)
+}
+
+// maxShownValue is the maximum length of a value in a message.
+const maxShownValue = 200
+
+func shortened(text string) string {
+	if letters := []rune(text); len(letters) > maxShownValue {
+		return string(letters[:maxShownValue]) + "…"
+	}
+	return text
 }

@@ -286,12 +286,14 @@ func (a *attempt) runCall(call func(context.Context) error) ending {
 	}
 	a.started(0)
 	err := call(ctx)
+	if a.spec.Poll > 0 {
+		return polled(ctx, a, err)
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return stopped(cause, -1)
 	}
 	if err != nil {
-		message := strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."
-		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, class: classError, message: message, code: 1}
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, class: classError, message: capitalized(err), code: 1}
 	}
 	return ending{outcome: flowforgev1.Outcome_OUTCOME_SUCCEEDED}
 }

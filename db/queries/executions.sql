@@ -243,14 +243,14 @@ WITH fence AS (
     RETURNING id, project_id, event_seq, event_seq - jsonb_array_length(@events::jsonb) AS base
 ), moved AS (
     INSERT INTO nodes AS n (execution_id, node_index, name, level, changed_seq, state, pending_dependencies, attempt, retries, reason, error, outputs,
-        inputs, first_child, child_count, ready_at, started_at, finished_at, retry_at)
+        inputs, first_child, child_count, ready_at, started_at, finished_at, retry_at, polling)
     SELECT f.id, u.i, x.name, x.level, f.event_seq, u.state, u.pending, u.attempt, u.retries, u.reason, u.error, u.outputs,
-        u.inputs, u.first_child, coalesce(u.child_count, x.child_count), u.ready_at, u.started_at, u.finished_at, u.retry_at
+        u.inputs, u.first_child, coalesce(u.child_count, x.child_count), u.ready_at, u.started_at, u.finished_at, u.retry_at, u.polling
     FROM fence f, jsonb_to_recordset(@nodes::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         inputs jsonb, first_child int, child_count int,
-        ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz),
+        ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz, polling jsonb),
         LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = @id AND node_index = u.i LIMIT 1) x
     WHERE x.state = u.from_state AND x.attempt = u.from_attempt
     ON CONFLICT (execution_id, node_index) DO UPDATE SET
@@ -258,7 +258,7 @@ WITH fence AS (
         attempt = excluded.attempt, retries = excluded.retries, reason = excluded.reason, error = excluded.error,
         outputs = coalesce(excluded.outputs, n.outputs), inputs = coalesce(excluded.inputs, n.inputs),
         first_child = coalesce(excluded.first_child, n.first_child), child_count = excluded.child_count,
-        ready_at = excluded.ready_at, started_at = excluded.started_at, finished_at = excluded.finished_at, retry_at = excluded.retry_at,
+        ready_at = excluded.ready_at, started_at = excluded.started_at, finished_at = excluded.finished_at, retry_at = excluded.retry_at, polling = excluded.polling,
         progress = CASE WHEN excluded.attempt = n.attempt THEN n.progress END,
         progress_message = CASE WHEN excluded.attempt = n.attempt THEN n.progress_message ELSE '' END,
         progress_status = CASE WHEN excluded.attempt = n.attempt THEN n.progress_status ELSE '' END
@@ -413,3 +413,17 @@ WITH mine AS (
     SELECT DISTINCT ON (inputs) id, name, status, version, inputs, created_at FROM mine ORDER BY inputs, id DESC
 )
 SELECT * FROM distinct_inputs ORDER BY id DESC LIMIT @row_limit;
+
+-- name: WatchedExecution :many
+-- Returns an execution of a project for which a sensor waits.
+SELECT id, status, outputs FROM executions WHERE id = @id AND project_id = @project_id;
+
+-- name: EndedSince :many
+-- Returns the first execution of a workflow that was launched since a time and has ended in one of
+-- the states. The least ID limits the months that are read.
+SELECT e.id, e.status, e.outputs
+FROM executions e
+JOIN workflows w ON w.id = e.workflow_id AND w.project_id = @project_id AND w.name = @workflow
+WHERE e.id >= @least AND e.created_at >= @since AND e.id <> @self AND e.status = ANY (@states::text[]) AND e.purpose = 'WORK'
+ORDER BY e.id
+LIMIT 1;

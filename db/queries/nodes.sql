@@ -5,15 +5,15 @@ VALUES (@execution_id, @node_index, @name, @level, @state, @pending_dependencies
 -- name: InsertChildren :copyfrom
 INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs,
     ready_at, started_at, finished_at, retry_at, changed_seq,
-    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count)
+    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, polling)
 VALUES (@execution_id, @node_index, @name, @level, @state, @pending_dependencies, @attempt, @retries, @reason, @error, @outputs,
     @ready_at, @started_at, @finished_at, @retry_at, @changed_seq,
-    @parent_index, @expansion, @graph, @operator_index, @item_index, @item, @inputs, @first_child, @child_count);
+    @parent_index, @expansion, @graph, @operator_index, @item_index, @item, @inputs, @first_child, @child_count, @polling);
 
 -- name: LoadNodes :many
 -- Returns the columns of nodes that a drive loop keeps in memory.
 SELECT node_index, name, level, state, attempt, retries, reason, error, ready_at, started_at, finished_at, retry_at,
-    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count
+    parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, polling
 FROM nodes WHERE execution_id = @execution_id ORDER BY node_index;
 
 -- name: OpenNodes :many

@@ -68,6 +68,7 @@ type nodeRow struct {
 	StartedAt   *time.Time     `json:"started_at,omitempty"`
 	FinishedAt  *time.Time     `json:"finished_at,omitempty"`
 	RetryAt     *time.Time     `json:"retry_at,omitempty"`
+	Polling     *query.Polling `json:"polling,omitempty"`
 }
 
 type eventRow struct {

@@ -197,7 +197,7 @@ func (p *hypotheticalLaunch) demanding() []int {
 		}
 	}
 	for i := range ops {
-		if !ops[i].Type.Runs() || ops[i].Pool != "" {
+		if !ops[i].Runs() || ops[i].Pool != "" {
 			continue
 		}
 		note("gpu:"+ops[i].Resources.GPUType, i, func(r workflow.Resources) int { return r.GPUs })
@@ -205,7 +205,7 @@ func (p *hypotheticalLaunch) demanding() []int {
 		note("memory", i, func(r workflow.Resources) int { return r.MemoryMiB })
 	}
 	for _, i := range p.version.Plan.Entry {
-		if ops[i].Type.Runs() && ops[i].Pool == "" {
+		if ops[i].Runs() && ops[i].Pool == "" {
 			most["entry"] = i
 			break
 		}
@@ -289,7 +289,7 @@ func (p *hypotheticalLaunch) summarize(f *Forecast) {
 	for _, level := range plan.Levels {
 		for _, i := range level {
 			e, known := p.estimates[ops[i].Name]
-			if ops[i].Type.Runs() {
+			if ops[i].Runs() {
 				if !known {
 					return
 				}

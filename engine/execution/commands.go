@@ -189,7 +189,7 @@ func (l *loop) reopen(i int) bool {
 		n := &l.nodes[k]
 		l.deadLetters.retried(k)
 		n.reason, n.failure, n.finishedAt, n.startedAt, n.readyAt, n.retryAt = nil, nil, nil, nil, nil, nil
-		n.cancelled, n.stopSent = nil, false
+		n.cancelled, n.stopSent, n.polling = nil, false, nil
 		delete(l.values.outputs, k)
 	}
 	l.changed = append(l.changed, again...)

@@ -77,10 +77,17 @@ func (es *attemptEnds) applyEnding(ctx context.Context, m message) bool {
 	es.endAttempt(i, e)
 	n := &es.loop.nodes[i]
 	failure := e.failure(n.name, n.attempt)
-	es.loop.breakers.note(i, e, failure)
 	var again bool
 	var why string
-	if failure != nil {
+	if e.Outcome == notYet {
+		es.loop.breakers.note(i, e, nil) // the other system answered
+	} else {
+		es.loop.breakers.note(i, e, failure)
+	}
+	if e.Outcome == notYet || e.Outcome == succeeded && es.loop.sensors.sensor(i) != nil {
+		es.loop.sensors.answered(i, e)
+	}
+	if failure != nil && e.Outcome != notYet {
 		failure = afterEarlier(failure, n.failure)
 		if again, why = es.shouldRetry(i, e, failure); again && es.loop.tooLate(ctx, i, e) {
 			again, why = false, "The retry policy's time limit has passed."
@@ -97,13 +104,17 @@ func (es *attemptEnds) applyEnding(ctx context.Context, m message) bool {
 		es.loop.streams.recalled(i, es.endTime(e), n.recalled)
 	case room:
 		es.loop.preemption.yield(i, e)
-	case n.stopSent && e.Outcome != timedOut, es.loop.progress.Halted(i) && e.Outcome.outside(): // a timeout that came before the stop is the cause
+	case es.loop.sensors.late(i, e, again):
+		es.loop.sensors.expire(i, es.loop.driver.now())
+	case e.Outcome == notYet && !n.stopSent && !es.loop.progress.Halted(i):
+		es.loop.sensors.again(i, e)
+	case n.stopSent && e.Outcome != timedOut, es.loop.progress.Halted(i) && (e.Outcome.outside() || e.Outcome == notYet): // a timeout that came before the stop is the cause
 		es.cancelNode(i, e)
 	case e.Outcome == lost && es.countLosses(ctx, i) < maxLosses && !es.loop.progress.Halted(i):
 		es.loop.touch(i)
 		n.failure = failure
 		es.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
-	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries <= maxInterruptions:
+	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries-n.polled() <= maxInterruptions:
 		es.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: interruption(e)})
 	case again:
 		es.loop.touch(i)

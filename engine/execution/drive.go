@@ -196,6 +196,9 @@ func (l *loop) catchUp(ctx context.Context) error {
 
 // restoreNode restores what a state requires besides the state itself.
 func (l *loop) restoreNode(i int, state dag.State) {
+	if state == dag.Ready || state == dag.Retrying || state.Active() {
+		l.sensors.watch(i)
+	}
 	switch state {
 	case dag.Ready:
 		l.requestCapacity(i)
@@ -213,6 +216,9 @@ func (l *loop) restoreNode(i int, state dag.State) {
 	case dag.Running:
 		if l.operator(i).Type == workflow.TypeApproval && !l.groups.fansOut(i) {
 			l.commands.setDeadline(i)
+		}
+		if l.operator(i).Awaits() && !l.groups.fansOut(i) {
+			l.timers.add(i, l.driver.now())
 		}
 	case dag.Pending, dag.Succeeded, dag.Skipped, dag.Cancelled:
 	}

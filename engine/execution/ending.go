@@ -25,6 +25,7 @@ const (
 	outputFailed outcome = "OUTPUT_FAILED"
 	preempted    outcome = "PREEMPTED"
 	lost         outcome = "LOST"
+	notYet       outcome = "NOT_YET" // a poll of a sensor that found nothing
 )
 
 // outside reports whether the cause of o is not the task itself.
@@ -114,6 +115,8 @@ func outcomeOf(o flowforgev1.Outcome) outcome {
 		return outputFailed
 	case flowforgev1.Outcome_OUTCOME_PREEMPTED:
 		return preempted
+	case flowforgev1.Outcome_OUTCOME_NOT_YET:
+		return notYet
 	case flowforgev1.Outcome_OUTCOME_FAILED, flowforgev1.Outcome_OUTCOME_UNSPECIFIED:
 	}
 	return failed
@@ -143,6 +146,8 @@ func (e ending) failure(node string, attempt int) *query.Failure {
 		f.Code, fallback = "output", "The outputs of the task are missing or unreadable."
 	case preempted:
 		f.Code, fallback = "preempted", "The task was preempted."
+	case notYet:
+		f.Code, fallback = "not_yet", "The condition is not met yet."
 	case lost:
 		f.Code, fallback = "lost", "The task's runner stopped sending heartbeats."
 	}

@@ -37,7 +37,7 @@ func (s *ForecastService) Fits(ctx context.Context, versionID uuid.UUID) (Fit, e
 	}
 	var first []fair.Request
 	for _, i := range version.Plan.Entry {
-		if op := &version.Definition.Operators[i]; op.Type.Runs() && op.Pool == "" {
+		if op := &version.Definition.Operators[i]; op.Runs() && op.Pool == "" {
 			r := s.requestOf(op, subject.ProjectID)
 			r.Key, r.Since = fair.Key{Node: i}, s.now()
 			first = append(first, r)
@@ -67,7 +67,7 @@ func (s *ForecastService) tooLarge(v workflow.Version, project uuid.UUID, beyond
 		})
 	}
 	for _, op := range v.Definition.EveryOperator() {
-		if !op.Type.Runs() || op.Pool != "" { // the workers of a pool are no machines of the installation
+		if !op.Runs() || op.Pool != "" { // the workers of a pool are no machines of the installation
 			continue
 		}
 		if r := s.quota.NeverFits(s.requestOf(op, project)); r != nil {

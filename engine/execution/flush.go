@@ -171,6 +171,7 @@ func (b *batch) nodeRows() []*nodeRow {
 		row.State, row.Pending, row.Attempt, row.Retries = b.loop.progress.State(i), b.loop.progress.Pending(i), n.attempt, n.retries
 		row.Reason, row.Error = n.reason, n.failure
 		row.ReadyAt, row.StartedAt, row.FinishedAt, row.RetryAt = n.readyAt, n.startedAt, n.finishedAt, n.retryAt
+		row.Polling = n.polling
 		if n.children.first > 0 {
 			row.FirstChild, row.ChildCount = &n.children.first, &n.children.count
 			if n.inputs != nil {
@@ -215,6 +216,9 @@ func (b *batch) addedRow(i int, change *nodeRow) db.InsertChildrenParams {
 	}
 	if n.failure != nil {
 		row.Error = mustJSON(n.failure)
+	}
+	if n.polling != nil {
+		row.Polling = mustJSON(n.polling)
 	}
 	if change != nil && change.Outputs != nil {
 		row.Outputs = mustJSON(change.Outputs)

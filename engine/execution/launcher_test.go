@@ -121,6 +121,10 @@ func commandOf(a launcher.Attempt) *exec.Cmd {
 }
 
 func (p *processLauncher) run(a launcher.Attempt) {
+	if a.GetPoll() > 0 {
+		p.poll(a)
+		return
+	}
 	started, begun := time.Now(), make(chan struct{})
 	var out bytes.Buffer
 	cmd := commandOf(a)

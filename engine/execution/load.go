@@ -69,6 +69,7 @@ func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 	n.attempt, n.retries, n.level = int(r.Attempt), int(r.Retries), int(r.Level)
 	n.reason, n.failure = stored.Into[query.Reason](r.Reason), stored.Into[query.Failure](r.Error)
 	n.readyAt, n.startedAt, n.finishedAt, n.retryAt = r.ReadyAt, r.StartedAt, r.FinishedAt, r.RetryAt
+	n.polling = stored.Into[query.Polling](r.Polling)
 	n.onHold = n.reason != nil && n.reason.Code == ReasonHeld
 	if len(r.Inputs) > 0 {
 		n.inputs = stored.Object(r.Inputs)
@@ -83,7 +84,7 @@ func (l *loop) loadNode(i int, r db.LoadNodesRow) {
 		l.progress.Begin(i)
 	}
 	switch state := dag.State(r.State); {
-	case state == dag.Skipped && (n.reason == nil || n.reason.Code != ReasonCondition && n.reason.Code != ReasonSkipped):
+	case state == dag.Skipped && (n.reason == nil || !skipsInTurn(n.reason.Code)):
 		l.progress.Omit(i)
 	case state == dag.Failed:
 		l.progress.Fail(i, n.failure.IsError())

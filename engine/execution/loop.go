@@ -44,10 +44,11 @@ type loop struct {
 	expected       map[string]query.Estimate // earlier durations of operators
 
 	components
-	values *nodeValues
-	groups *nodeGroups
-	ends   *attemptEnds
-	specs  *attemptSpecs
+	values  *nodeValues
+	groups  *nodeGroups
+	ends    *attemptEnds
+	sensors *sensors
+	specs   *attemptSpecs
 
 	flushBy time.Time // when a deferred batch must be written
 	signal  chan struct{}
@@ -67,6 +68,7 @@ func newLoop(s *Driver, row db.Execution, version workflow.Version) *loop {
 	l.components = newComponents(l)
 	l.values = &nodeValues{loop: l, outputs: map[int]map[string]any{}}
 	l.groups, l.ends, l.specs = &nodeGroups{l}, &attemptEnds{l}, &attemptSpecs{l}
+	l.sensors = &sensors{l}
 	if l.status == query.Paused {
 		l.commands.paused, l.status = true, query.Running
 		if row.StartedAt == nil {

@@ -189,7 +189,7 @@ func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope 
 		ran = n.finishedAt.Sub(began)
 	}
 	p.ended = map[string]string{"status": me.loop.values.phase(i), "duration": secondsText(ran)}
-	if me.loop.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
+	if me.loop.progress.State(i) == dag.Succeeded && n.op.Runs() {
 		p.ended["exitCode"] = "0"
 	} else if code, ok := exitCodeOf(n.failure); ok {
 		p.ended["exitCode"] = code

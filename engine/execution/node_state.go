@@ -40,7 +40,16 @@ type nodeState struct {
 	finishedAt *time.Time
 	retryAt    *time.Time
 
+	polling    *query.Polling // of a sensor; nil: it has not begun to wait
 	cacheState cacheState
 	origin     *origin             // nil: it continues no earlier node
 	changed    map[string]struct{} // in a resumed execution, changed inputs of the graph that it expanded into
+}
+
+// polled is the number of the last attempt that was a poll with an answer.
+func (n *nodeState) polled() int {
+	if n.polling == nil {
+		return 0
+	}
+	return n.polling.Attempt
 }

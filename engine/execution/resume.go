@@ -305,7 +305,7 @@ func (s *ResumeService) overrideProblem(name string, overrides map[string]Resour
 	}
 	found := false
 	for _, op := range v.Definition.EveryOperator() {
-		if op.Name != name && name != EveryOperator || !op.Type.Runs() {
+		if op.Name != name && name != EveryOperator || !op.Runs() {
 			continue
 		}
 		found = true

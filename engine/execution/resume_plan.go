@@ -57,7 +57,7 @@ func (p *pastNode) state() dag.State { return dag.State(p.row.State) }
 
 // omitted reports whether p was skipped because of its dependencies.
 func (p *pastNode) omitted() bool {
-	return p.state() == dag.Skipped && (p.reason == nil || p.reason.Code != ReasonCondition)
+	return p.state() == dag.Skipped && (p.reason == nil || p.reason.Code != ReasonCondition && p.reason.Code != ReasonSensorTimeout)
 }
 
 // decision is a verdict about one node with its reason as text.

@@ -97,6 +97,9 @@ func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, err
 		Resources:           as.resources(i),
 	}
 	as.place(ctx, spec, i, op)
+	if op.Polls() {
+		spec.Poll = int32(as.loop.sensors.polling(i).Polls + 1) //nolint:gosec // a count
+	}
 	if as.limitsMemory(i) {
 		spec.MemoryLimitMib = spec.Resources.MemoryMib
 	}
@@ -190,10 +193,19 @@ func podJSON(op *workflow.Operator, cluster bool) string {
 	return string(mustJSON(fields))
 }
 
-// setWork sets what runs: a process, several, a request, or a statement.
+// setWork sets what runs: a process, several, a request, a call, a statement, or a search.
 func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	if len(op.Members) > 0 {
 		spec.Work = &flowforgev1.AttemptSpec_Process{Process: &flowforgev1.Process{Command: membersCommand(op, cluster), ImageFolder: cluster}}
+		return
+	}
+	if op.Sensor != nil && op.Sensor.Object != nil {
+		o := op.Sensor.Object
+		spec.Work = &flowforgev1.AttemptSpec_Object{Object: &flowforgev1.ObjectSearch{Connection: o.Connection, Bucket: o.Bucket, Key: o.Key, Prefix: o.Prefix}}
+		return
+	}
+	if op.GRPC != nil {
+		spec.Work = &flowforgev1.AttemptSpec_Grpc{Grpc: grpcWork(op.GRPC)}
 		return
 	}
 	if op.HTTP != nil {
@@ -215,6 +227,20 @@ func setWork(spec launcher.Attempt, op *workflow.Operator, cluster bool) {
 	process.ImageCommand = op.Code.OfImage()
 	process.ImageFolder = process.ImageCommand || cluster && op.Tags != nil // like Argo
 	spec.Work = &flowforgev1.AttemptSpec_Process{Process: process}
+}
+
+func grpcWork(g *workflow.GRPC) *flowforgev1.Grpc {
+	out := &flowforgev1.Grpc{
+		Address: g.Address, Method: g.Method, Message: g.Message, Metadata: g.Metadata, DeadlineMs: g.Deadline.Milliseconds(), Plaintext: g.Plaintext,
+		Ca: g.CA, ServerName: g.ServerName, Descriptors: g.Descriptors, Connection: g.Connection, MaxBytes: int64(cmp.Or(g.MaxMiB, workflow.DefaultGRPCMiB)) << 20,
+	}
+	if r := g.Again; r != nil {
+		out.RetryCodes, out.RetryLimit, out.RetryMaxDelayMs = r.Status, int32(r.Limit), r.MaxDelay.Milliseconds() //nolint:gosec // at most a hundred
+	}
+	if g.Expected != nil {
+		out.Condition = g.Expected.String()
+	}
+	return out
 }
 
 func httpWork(op *workflow.Operator) *flowforgev1.Http {

@@ -72,7 +72,7 @@ func (p *tagScope) taskTag(name, of string) (any, bool) {
 		address, ok := l.values.outputs[i][AddressPort]
 		return address, ok && n.op.Serves
 	case "exitCode", "outputs.exitCode":
-		if l.progress.State(i) == dag.Succeeded && n.op.Type.Runs() {
+		if l.progress.State(i) == dag.Succeeded && n.op.Runs() {
 			return "0", true
 		}
 		code, ok := exitCodeOf(n.failure)
@@ -225,7 +225,7 @@ func (vs *nodeValues) failuresTag() []any {
 	list := []any{}
 	for i := range vs.loop.nodes {
 		n := &vs.loop.nodes[i]
-		if vs.loop.progress.State(i) != dag.Failed || !n.op.Type.Runs() || vs.loop.groups.fansOut(i) || len(list) == maxFailures {
+		if vs.loop.progress.State(i) != dag.Failed || !n.op.Runs() || vs.loop.groups.fansOut(i) || len(list) == maxFailures {
 			continue
 		}
 		f := map[string]any{

@@ -52,6 +52,9 @@ func (l *loop) fireTimers(ctx context.Context) {
 			l.commands.noAnswer(i, now)
 			continue
 		}
+		if l.sensors.fire(ctx, i, now) {
+			continue
+		}
 		if l.breakers.requestAgain(i) {
 			continue
 		}

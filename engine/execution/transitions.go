@@ -133,6 +133,10 @@ func (l *loop) makeReady(ctx context.Context, i int, now time.Time) {
 	}
 	n := l.move(i, dag.Ready)
 	n.readyAt, n.retryAt = &now, nil
+	if l.sensors.sensor(i) != nil && n.polling == nil {
+		l.sensors.polling(i)
+		l.sensors.watch(i)
+	}
 	if n.reason = nil; n.onHold {
 		n.reason = &query.Reason{Code: ReasonHeld, Message: "On hold until a user releases it."}
 	}
@@ -145,7 +149,7 @@ func (l *loop) canStart(i int) bool {
 }
 
 // needsCapacity reports whether node i runs attempts.
-func (l *loop) needsCapacity(i int) bool { return l.operator(i).Type.Runs() && !l.groups.fansOut(i) }
+func (l *loop) needsCapacity(i int) bool { return l.operator(i).Runs() && !l.groups.fansOut(i) }
 
 // beginAlone begins a node without attempts: it expands, waits for a user, or ends
 // immediately.
@@ -159,6 +163,8 @@ func (l *loop) beginAlone(ctx context.Context, i int, now time.Time) {
 		l.groups.expand(ctx, i, now)
 	case n.op.Type == workflow.TypeApproval:
 		l.commands.await(i, now)
+	case n.op.Awaits():
+		l.sensors.begin(ctx, i, now)
 	default:
 		l.move(i, dag.Succeeded).finishedAt = &now
 		l.nodeEvent(i, now, query.EventNodeSucceeded, "", nil)
@@ -219,7 +225,7 @@ func (l *loop) endWithout(i int, state dag.State, now time.Time, reason *query.R
 		l.driver.quota.Withdraw(l.id, []int{i})
 	}
 	l.touch(i)
-	if state == dag.Skipped && reason.Code != ReasonCondition && reason.Code != ReasonSkipped {
+	if state == dag.Skipped && !skipsInTurn(reason.Code) {
 		l.progress.Omit(i)
 	}
 	n := l.move(i, state)

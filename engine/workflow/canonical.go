@@ -105,6 +105,8 @@ type operatorJSON struct {
 	Code        *codeJSON         `json:"code,omitempty"`
 	HTTP        *httpJSON         `json:"http,omitempty"`
 	SQL         *sqlJSON          `json:"sql,omitempty"`
+	GRPC        *grpcJSON         `json:"grpc,omitempty"`
+	Sensor      *sensorJSON       `json:"sensor,omitempty"`
 	Environment map[string]string `json:"environment,omitempty"`
 	Timeout     string            `json:"timeout,omitempty"`
 	Retry       *retryJSON        `json:"retry,omitempty"`
@@ -234,7 +236,10 @@ func (o *Operator) wire() operatorJSON {
 		Name: o.Name, Type: o.Type, Label: o.Label, Description: o.Description, Parameters: o.Parameters,
 		Environment: o.Environment, DependsOn: o.DependsOn, Resident: o.Resident, Pool: o.Pool, Labels: o.PoolLabels, Fresh: o.Fresh, Pod: o.Pod,
 		When: o.When, Depends: o.Depends, AllowFailure: o.AllowFailure, MadeOf: o.MadeOf, Graph: o.ownGraph(), Workflow: o.Workflow, Locks: wireLocks(o.Locks),
-		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), HTTP: o.HTTP.wire(), SQL: o.SQL.wire(),
+		Foreach: o.Foreach.wire(), Approval: o.Approval.wire(), Cache: o.Cache.wire(), GRPC: o.GRPC.wire(), Sensor: o.wireSensor(),
+	}
+	if o.Sensor == nil {
+		out.HTTP, out.SQL = o.HTTP.wire(), o.SQL.wire()
 	}
 	for _, in := range o.Inputs {
 		out.Inputs = append(out.Inputs, in.wire())

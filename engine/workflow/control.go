@@ -147,7 +147,7 @@ func (o *Operator) traits(item bool) dag.Traits {
 		o.Tags.Settles(o.Foreach != nil, item)
 	t.Expands = fanned || o.runsGraph()
 	t.Shares = fanned && o.Tags != nil // as in Argo, parallelism counts the items of its loops
-	t.Waits = !fanned && o.Type == TypeApproval
+	t.Waits = !fanned && (o.Type == TypeApproval || o.Awaits())
 	t.Serves = o.Serves && !fanned
 	if item && o.Foreach.Partial {
 		t.OnFailure = dag.Continue

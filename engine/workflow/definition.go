@@ -77,8 +77,10 @@ type Operator struct {
 	Parameters  map[string]any
 	Resources   Resources
 	Code        Code
-	HTTP        *HTTP // set for TypeHTTP alone
-	SQL         *SQL  // set for TypeSQL alone
+	HTTP        *HTTP   // set for TypeHTTP, and for a sensor that sends requests
+	SQL         *SQL    // set for TypeSQL, and for a sensor that runs a statement
+	GRPC        *GRPC   // set for TypeGRPC alone
+	Sensor      *Sensor // set for TypeSensor alone
 	Environment map[string]string
 	Timeout     time.Duration // 0: none
 	Retry       Retry

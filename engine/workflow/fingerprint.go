@@ -11,7 +11,7 @@ import (
 func (o *Operator) Fingerprint() [sha256.Size]byte {
 	all := o.wire()
 	data, err := json.Marshal(operatorJSON{
-		Type: all.Type, Parameters: all.Parameters, Code: all.Code, HTTP: all.HTTP, SQL: all.SQL, Environment: all.Environment, Pod: all.Pod,
+		Type: all.Type, Parameters: all.Parameters, Code: all.Code, HTTP: all.HTTP, SQL: all.SQL, GRPC: all.GRPC, Sensor: all.Sensor, Environment: all.Environment, Pod: all.Pod,
 	})
 	if err != nil { // values parsed from JSON or YAML can always be encoded
 		return sha256.Sum256([]byte(o.Name))

@@ -258,12 +258,18 @@ func checkHTTP(c *sectionCheck) {
 		c.add(c.path+".http", "Set the request: http: {url: …}.")
 		return
 	}
+	c.request(c.path)
+}
+
+// request checks the request below path.
+func (c *sectionCheck) request(path string) {
+	h := c.op.HTTP
 	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, h.Method) {
-		c.add(c.path+".http.method", "The method %q is not one of GET, HEAD, POST, PUT, PATCH and DELETE.", h.Method)
+		c.add(path+".http.method", "The method %q is not one of GET, HEAD, POST, PUT, PATCH and DELETE.", h.Method)
 	}
 	for name, value := range h.Headers {
 		if !headerName.MatchString(name) || strings.ContainsAny(value, "\r\n") {
-			c.add(c.path+".http.headers."+shorten(name, 60), "This is not a valid header.")
+			c.add(path+".http.headers."+shorten(name, 60), "This is not a valid header.")
 		}
 	}
 }
@@ -282,8 +288,11 @@ const (
 // http checks the address, the tags and the expressions of an http operator, whose inputs are known now.
 func (l *linker) http(op *Operator, path string) {
 	h := op.HTTP
-	if h == nil || op.Type != TypeHTTP || op.Tags != nil {
+	if h == nil || op.Type != TypeHTTP && op.Type != TypeSensor || op.Tags != nil {
 		return
+	}
+	if op.Sensor != nil {
+		path += ".sensor"
 	}
 	path += ".http"
 	if in := l.connectionInput(op, h.Connection, path); in != nil && in.Type != nil {

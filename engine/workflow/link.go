@@ -79,6 +79,8 @@ func (l *linker) operator(op *Operator, path string) {
 	}
 	l.sql(op, path)
 	l.http(op, path)
+	l.sensor(op, path)
+	linkGRPC(l, op, path)
 	l.names(op.condition, path+".when", op.Foreach != nil)
 	op.whenOfItem = op.condition != nil && readsItem(op.condition)
 	if op.runsGraph() {

@@ -17,13 +17,15 @@ const (
 	TypeNoop    OperatorType = "noop"
 	TypeHTTP    OperatorType = "http"
 	TypeSQL     OperatorType = "sql"
+	TypeSensor  OperatorType = "sensor"
+	TypeGRPC    OperatorType = "grpc"
 
 	TypeGraph    OperatorType = "graph"
 	TypeWorkflow OperatorType = "workflow"
 	TypeApproval OperatorType = "approval"
 )
 
-// Runs reports whether operators of type t have attempts.
+// Runs reports whether operators of type t can have attempts; Operator.Runs knows it of one operator.
 func (t OperatorType) Runs() bool {
 	return t != TypeNoop && t != TypeGraph && t != TypeWorkflow && t != TypeApproval
 }
@@ -44,7 +46,7 @@ type operatorType struct {
 }
 
 // operatorTypes lists all types; to add a type, add a value here.
-func operatorTypes() [9]operatorType {
+func operatorTypes() [11]operatorType {
 	return [...]operatorType{
 		{TypeCommand, "a program with arguments", checkCommand, commandProcess},
 		{TypePython, "a Python script or file", checkScripted, pythonProcess},
@@ -52,6 +54,8 @@ func operatorTypes() [9]operatorType {
 		{TypeNoop, "nothing; it joins branches of the graph", checkNoop, nil},
 		{TypeHTTP, "one HTTP request", checkHTTP, nil},
 		{TypeSQL, "one statement in a database", checkSQL, nil},
+		{TypeGRPC, "one call of a gRPC method", checkGRPC, nil},
+		{TypeSensor, "a wait until something has happened", checkSensor, nil},
 		{TypeGraph, "a graph of this definition", checkGraph, nil},
 		{TypeWorkflow, "a version of another workflow", checkWorkflow, nil},
 		{TypeApproval, "a user's answer", checkApproval, nil},
@@ -91,8 +95,12 @@ func labelOf(text string) string {
 // typeOfCode returns the type of an operator that has only a label, from its code.
 func (o *Operator) typeOfCode() OperatorType {
 	switch c := o.Code; {
+	case o.Sensor != nil:
+		return TypeSensor
 	case o.HTTP != nil:
 		return TypeHTTP
+	case o.GRPC != nil:
+		return TypeGRPC
 	case o.SQL != nil:
 		return TypeSQL
 	case len(c.Command) > 0 || c.OfImage():
@@ -161,7 +169,7 @@ func (c *sectionCheck) refuse(given bool, field string) {
 }
 
 func (c *sectionCheck) refuseHTTP() {
-	if c.op.HTTP != nil {
+	if c.op.HTTP != nil && c.op.Sensor == nil { // that of a sensor is reported with its section
 		c.add(c.path+".http", "Only operators of type http have this section.")
 	}
 }

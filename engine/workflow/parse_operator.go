@@ -73,6 +73,8 @@ func (p *parser) operator(v any, path string) Operator {
 		PoolLabels:  o.textMap("labels"),
 		Pod:         o.pod(),
 	}
+	op.GRPC = readGRPC(p, o)
+	readSensor(p, o, &op)
 	p.control(o, &op)
 	op.NeverPreempt = !o.boolean(true, "preemptible")
 	if op.GracePeriod > maxGracePeriod {
@@ -89,7 +91,7 @@ func (p *parser) operator(v any, path string) Operator {
 	p.memo(o, &op)
 	p.operatorType(o, &op, codePath)
 	o.checkPool(&op)
-	if op.Breaker.On() && op.Type != "" && !op.Type.Runs() {
+	if op.Breaker.On() && op.Type != "" && !op.Runs() {
 		o.add(o.at("breaker"), "An operator of type %s starts no attempts, so it cannot have a breaker.", op.Type)
 	}
 	p.checkMemo(o, &op)
@@ -122,7 +124,13 @@ func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 		return
 	}
 	op.Type = entry.name
-	if op.SQL != nil && op.Type != TypeSQL {
+	if op.GRPC != nil && op.Type != TypeGRPC {
+		o.add(o.at("grpc"), "Only operators of type grpc have this section.")
+	}
+	if op.Sensor != nil && op.Type != TypeSensor {
+		o.add(o.at("sensor"), "Only operators of type sensor have this section.")
+	}
+	if op.SQL != nil && op.Type != TypeSQL && op.Sensor == nil {
 		o.add(o.at("sql"), "Only operators of type sql have this section.")
 	}
 	entry.check(&sectionCheck{problems: p.problems, op: op, path: o.path, codePath: codePath})

@@ -102,7 +102,7 @@ func (o *object) checkPods(op *Operator) {
 	if op.Resident && op.Resources.Pods > 1 {
 		o.add(o.at("resident"), "A gang of several pods cannot run in a warm pod.")
 	}
-	if op.Resident && op.Type != "" && !op.Type.Runs() {
+	if op.Resident && op.Type != "" && !op.Runs() {
 		o.add(o.at("resident"), "An operator of type %s does not run attempts.", op.Type)
 	}
 }

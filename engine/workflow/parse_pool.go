@@ -39,7 +39,7 @@ func (o *object) checkPool(op *Operator) {
 	}
 	const reason = "Workers of a pool run tasks as processes of their machine; remove this setting or the pool."
 	switch {
-	case op.Type != "" && !op.Type.Runs():
+	case op.Type != "" && !op.Runs():
 		o.add(o.at("pool"), "An operator of type %s does not run attempts.", op.Type)
 	case op.Code.Image != "":
 		o.add(o.at("code")+".image", reason)

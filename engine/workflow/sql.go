@@ -120,8 +120,12 @@ func checkSQL(c *sectionCheck) {
 
 // sql checks the inputs of an sql operator, whose types are known now.
 func (l *linker) sql(op *Operator, path string) {
-	if op.SQL == nil || op.Type != TypeSQL {
+	if op.SQL == nil || op.Type != TypeSQL && op.Type != TypeSensor {
 		return
+	}
+	operatorPath := path
+	if op.Sensor != nil {
+		path += ".sensor"
 	}
 	path += ".sql"
 	kind := l.sqlConnection(op, path)
@@ -140,7 +144,7 @@ func (l *linker) sql(op *Operator, path string) {
 	}
 	for i, in := range op.Inputs {
 		if in.Type != nil && in.Name != op.SQL.Connection && slices.Contains(used, in.Name) && (in.Type.IsBlob() || in.Type.HoldsSecret()) {
-			l.add(fmt.Sprintf("%s.inputs[%d].type", strings.TrimSuffix(path, ".sql"), i), "A parameter of a query is a value; %s cannot be one.", in.Type)
+			l.add(fmt.Sprintf("%s.inputs[%d].type", operatorPath, i), "A parameter of a query is a value; %s cannot be one.", in.Type)
 		}
 	}
 }
@@ -181,6 +185,8 @@ func (l *linker) connectionInput(op *Operator, name, path string) *Input {
 		return nil
 	case name != "":
 		l.add(path+".connection", "The operator has no input called %q.", shorten(name, 60))
+	case op.Sensor != nil && op.Sensor.Object != nil:
+		l.add(path, "Add an input of type Connection<s3>.")
 	case op.SQL != nil:
 		l.add(path, "Add an input of type Connection<postgres> or Connection<clickhouse>.")
 	}

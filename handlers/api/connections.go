@@ -11,7 +11,7 @@ import (
 )
 
 type connectionQuery struct {
-	Kind string `query:"kind" doc:"Return only connections of this kind" enum:"postgres,clickhouse,s3,http,huggingface,slack,teams,email,pagerduty,webhook,custom"`
+	Kind string `query:"kind" doc:"Return only connections of this kind" enum:"postgres,clickhouse,s3,http,grpc,huggingface,slack,teams,email,pagerduty,webhook,custom"`
 }
 
 // PutConnectionInput is the request of put-connection.

@@ -101,7 +101,7 @@ func operatorRow(plan *dag.Plan, o *workflow.Operator, i int) views.OperatorRow 
 	row := views.OperatorRow{
 		Name: o.Name, Kind: string(o.Type), Resources: planview.ResourceText(o.Resources), Place: planview.PodText(o), Control: controlText(o), Retry: planview.RetriesText(o), Timeout: planview.TimeoutText(o),
 	}
-	if !o.Type.Runs() {
+	if !o.Runs() {
 		row.Resources = ""
 	}
 	var after []string

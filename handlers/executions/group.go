@@ -55,7 +55,7 @@ func (x *groupView) groupPage(w http.ResponseWriter, r *http.Request, page views
 			picture := x.inGraph(graph, children)
 			m.Graph, m.GraphText = &picture, graph+": "+units.Plural(len(children), "node", "nodes")
 		}
-	} else if op.Type.Runs() {
+	} else if op.Runs() {
 		m.Code = x.code(ctx, op)
 		m.Resources, m.Policy = resourceFacts(op.Resources), policyFacts(op)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
@@ -182,7 +182,7 @@ func (x *groupView) childFilter() query.NodeFilter {
 
 // childLayout are the columns of the table of the children of d.
 func childLayout(d query.NodeDetail) views.Children {
-	t := views.Children{Items: d.FansOut(d.Operator), Attempts: d.Operator.Type.Runs()}
+	t := views.Children{Items: d.FansOut(d.Operator), Attempts: d.Operator.Runs()}
 	for _, out := range d.Operator.Outputs[:min(len(d.Operator.Outputs), outputColumns)] {
 		t.Outputs = append(t.Outputs, out.Name)
 	}

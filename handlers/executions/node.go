@@ -76,7 +76,7 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if op := d.Operator; op != nil {
-		m.Runs = op.Type.Runs()
+		m.Runs = op.Runs()
 		m.Code = x.code(ctx, op)
 		markCode(&m.Code, m.Traceback)
 		m.Resources, m.Policy, m.Variables = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
@@ -214,6 +214,10 @@ func (x *nodeView) crumbs(ctx context.Context) ([]views.Crumb, error) {
 func codeText(op *workflow.Operator) (text, kind string) {
 	c := op.Code
 	switch {
+	case op.Sensor != nil:
+		return op.SensorText(), "sensor"
+	case op.GRPC != nil:
+		return op.GRPC.Text(), "call"
 	case op.HTTP != nil:
 		return op.HTTP.Text(), "request"
 	case op.SQL != nil:

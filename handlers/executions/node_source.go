@@ -20,7 +20,7 @@ func (x *nodeView) code(ctx context.Context, op *workflow.Operator) views.NodeCo
 	text, kind := codeText(op)
 	code := views.NodeCode{Text: text, Kind: kind}
 	switch {
-	case op.HTTP != nil:
+	case op.HTTP != nil || op.GRPC != nil || op.Sensor != nil:
 	case op.SQL != nil:
 		code.Source = views.Source{Name: "Query", ID: "code-", Lines: source.Lines("query.sql", text, 1)}
 	case op.Code.Script != "":

@@ -97,7 +97,7 @@ func (p *nodePush) pieces(ctx context.Context) (views.NodeUpdate, error) {
 	if p.sent.Changed("attempts", stillPanel(views.NodePanel{Attempts: attempts})) {
 		u.Attempts, u.Moved = attempts, true
 	}
-	if p.x.node.Operator != nil && p.x.node.Operator.Type.Runs() && p.sent.Changed("traceback", traceback) {
+	if p.x.node.Operator != nil && p.x.node.Operator.Runs() && p.sent.Changed("traceback", traceback) {
 		u.Traceback = &traceback
 	}
 	if p.sent.Changed("wait", stillWait(wait)) {

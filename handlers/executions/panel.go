@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
+	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -79,8 +80,13 @@ func (x *nodeView) facts() []ui.Fact {
 	}
 	if x.node.RetryAt != nil {
 		moment := x.clock.Exactly(*x.node.RetryAt)
-		facts = append(facts, ui.Fact{Name: "Next attempt", Moment: &moment})
+		name := "Next attempt"
+		if x.node.Reason != nil && x.node.Reason.Code == execution.ReasonSensor {
+			name = "Next poll"
+		}
+		facts = append(facts, ui.Fact{Name: name, Moment: &moment})
 	}
+	facts = append(facts, x.pollFacts()...)
 	if x.node.Error != nil {
 		add("Failed with", x.node.Error.Message, "")
 	}
@@ -112,6 +118,9 @@ func lastAttempt(d query.NodeDetail) *query.Attempt {
 func (x *nodeView) attempts() []views.AttemptLine {
 	list := slices.Clone(x.node.Attempts)
 	slices.SortFunc(list, func(a, b query.Attempt) int { return a.Number - b.Number })
+	if x.node.Polling != nil && len(list) > shownPolls {
+		list = list[len(list)-shownPolls:]
+	}
 	var lines []views.AttemptLine
 	for _, a := range list {
 		line := views.AttemptLine{
@@ -259,4 +268,39 @@ func operatorOutputs(d query.NodeDetail) []views.Value {
 		}
 	}
 	return values
+}
+
+// shownPolls is the number of attempts of a sensor that pages list.
+const shownPolls = 50
+
+// pollFacts are the polls of a sensor.
+func (x *nodeView) pollFacts() []ui.Fact {
+	p := x.node.Polling
+	if p == nil {
+		return nil
+	}
+	moment := x.clock.Exactly(p.Since)
+	facts := []ui.Fact{{Name: "Waiting since", Moment: &moment}}
+	if x.node.State.Ended() {
+		facts[0].Name = "Waited since"
+	}
+	if p.Polls > 0 {
+		note := ""
+		if len(x.node.Attempts) > shownPolls {
+			note = fmt.Sprintf("(the last %d attempts are listed)", shownPolls)
+		}
+		facts = append(facts, ui.Fact{Name: "Polls", Value: units.Number(int64(p.Polls)), Note: note})
+	}
+	if p.At != nil {
+		at := x.clock.Exactly(*p.At)
+		facts = append(facts, ui.Fact{Name: "Last poll", Moment: &at})
+	}
+	if p.Last != "" {
+		facts = append(facts, ui.Fact{Name: "Last result", Value: p.Last})
+	}
+	if p.Next != nil && x.node.RetryAt == nil && !x.node.State.Ended() {
+		next := x.clock.Exactly(*p.Next)
+		facts = append(facts, ui.Fact{Name: "Next poll", Moment: &next})
+	}
+	return facts
 }

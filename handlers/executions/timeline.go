@@ -139,6 +139,8 @@ func outcomeState(outcome string) string {
 	switch outcome {
 	case "SUCCEEDED":
 		return string(dag.Succeeded)
+	case "NOT_YET":
+		return string(dag.Retrying)
 	case "CANCELLED", "INTERRUPTED":
 		return string(dag.Cancelled)
 	}

@@ -54,7 +54,7 @@ func (h *Pages) defaultRequests(v workflow.Version) (ui.Fact, bool) {
 	cpu, memory := h.Executions.Launches.DefaultRequests(v.ProjectID)
 	var tasks int
 	for _, op := range v.Definition.EveryOperator() {
-		if op.Type.Runs() && (op.Resources.CPUMillis == 0 && cpu > 0 || op.Resources.MemoryMiB == 0 && memory > 0) {
+		if op.Runs() && (op.Resources.CPUMillis == 0 && cpu > 0 || op.Resources.MemoryMiB == 0 && memory > 0) {
 			tasks++
 		}
 	}

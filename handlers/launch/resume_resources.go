@@ -97,7 +97,7 @@ func (d *resumeDraft) resourceRows() (rows []views.ResourceOverride, more int) {
 	rows = append(rows, row(execution.EveryOperator, "All that run", nil))
 	var seen []string
 	for _, op := range d.version.Definition.EveryOperator() {
-		if !op.Type.Runs() || slices.Contains(seen, op.Name) {
+		if !op.Runs() || slices.Contains(seen, op.Name) {
 			continue
 		}
 		seen = append(seen, op.Name)

@@ -19,7 +19,7 @@ type ConnectionField struct {
 // ConnectionBody is a connection without the values of its secret fields.
 type ConnectionBody struct {
 	Name         string            `json:"name"`
-	Kind         string            `json:"kind" enum:"postgres,clickhouse,s3,http,huggingface,slack,teams,email,pagerduty,webhook,custom"`
+	Kind         string            `json:"kind" enum:"postgres,clickhouse,s3,http,grpc,huggingface,slack,teams,email,pagerduty,webhook,custom"`
 	Description  string            `json:"description"`
 	Fields       []ConnectionField `json:"fields" doc:"Fields of the connection kind, or those that the connection declares"`
 	Values       map[string]any    `json:"values" doc:"Values of the visible fields"`
@@ -45,7 +45,7 @@ type ConnectionList struct {
 
 // ConnectionInput is a connection to store.
 type ConnectionInput struct {
-	Kind        string            `json:"kind" enum:"postgres,clickhouse,s3,http,huggingface,slack,teams,email,pagerduty,webhook,custom" doc:"Kind of connection; cannot be changed later"`
+	Kind        string            `json:"kind" enum:"postgres,clickhouse,s3,http,grpc,huggingface,slack,teams,email,pagerduty,webhook,custom" doc:"Kind of connection; cannot be changed later"`
 	Description string            `json:"description,omitempty" maxLength:"300"`
 	Declared    []ConnectionField `json:"declared,omitempty" doc:"Fields that a custom connection declares" maxItems:"50"`
 	Values      map[string]any    `json:"values" doc:"Values by field name. Secret fields are stored encrypted and never returned; an omitted field keeps its value, and null removes it"`

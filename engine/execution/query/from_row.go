@@ -55,6 +55,7 @@ func NodeFrom(r db.Node) Node {
 		n.ItemIndex = new(int(*r.ItemIndex))
 		n.Item, _ = stored.Value(string(r.Item)) // we wrote it
 	}
+	n.Polling = stored.Into[Polling](r.Polling)
 	n.OriginExecution, n.Cache = r.OriginExecution, stored.Into[CacheNote](r.Cache)
 	if r.OriginUse != nil {
 		n.OriginUse = OriginUse(*r.OriginUse)

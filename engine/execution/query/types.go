@@ -206,6 +206,7 @@ type Node struct {
 	Children   int
 	Expanded   bool // it has expanded, perhaps into no nodes
 
+	Polling         *Polling   // of a sensor; nil: it has not begun to wait, or is another kind of operator
 	OriginExecution *uuid.UUID // with its origin, the node that it continues or reuses; nil: none
 	OriginUse       OriginUse
 	Cache           *CacheNote // nil: its operator has no cache, or there was no lookup yet

@@ -678,6 +678,8 @@ type AttemptSpec struct {
 	//	*AttemptSpec_Process
 	//	*AttemptSpec_Http
 	//	*AttemptSpec_Sql
+	//	*AttemptSpec_Object
+	//	*AttemptSpec_Grpc
 	Work           isAttemptSpec_Work `protobuf_oneof:"work"`
 	InputsJson     string             `protobuf:"bytes,11,opt,name=inputs_json,json=inputsJson,proto3" json:"inputs_json,omitempty"`                                           // content of FLOWFORGE_INPUTS; {"$blob": …} is a placeholder for a file
 	Env            map[string]string  `protobuf:"bytes,12,rep,name=env,proto3" json:"env,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // the definition's environment
@@ -712,10 +714,13 @@ type AttemptSpec struct {
 	Scratch             []*Scratch `protobuf:"bytes,36,rep,name=scratch,proto3" json:"scratch,omitempty"`                                                       // empty folders of the attempt if it runs without a pod
 	Fresh               bool       `protobuf:"varint,37,opt,name=fresh,proto3" json:"fresh,omitempty"`                                                          // a Python script starts its own interpreter instead of being a fork of a warm process
 	// Fields for the pool of workers that runs the attempt; an empty pool means the installation itself.
-	Pool          string            `protobuf:"bytes,40,opt,name=pool,proto3" json:"pool,omitempty"`
-	PoolLabels    map[string]string `protobuf:"bytes,41,rep,name=pool_labels,json=poolLabels,proto3" json:"pool_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // that the worker must have
-	Priority      int32             `protobuf:"varint,42,opt,name=priority,proto3" json:"priority,omitempty"`                                                                                                // from 0 to 100; attempts with higher priorities start first
-	Retries       int32             `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"`                                                                                                  // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
+	Pool       string            `protobuf:"bytes,40,opt,name=pool,proto3" json:"pool,omitempty"`
+	PoolLabels map[string]string `protobuf:"bytes,41,rep,name=pool_labels,json=poolLabels,proto3" json:"pool_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // that the worker must have
+	Priority   int32             `protobuf:"varint,42,opt,name=priority,proto3" json:"priority,omitempty"`                                                                                                // from 0 to 100; attempts with higher priorities start first
+	Retries    int32             `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"`                                                                                                  // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
+	// The work is a poll of a sensor, and this its number from 1. A poll that finds nothing ends as
+	// OUTCOME_NOT_YET. 0: no poll.
+	Poll          int32 `protobuf:"varint,43,opt,name=poll,proto3" json:"poll,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -835,6 +840,24 @@ func (x *AttemptSpec) GetSql() *Sql {
 	if x != nil {
 		if x, ok := x.Work.(*AttemptSpec_Sql); ok {
 			return x.Sql
+		}
+	}
+	return nil
+}
+
+func (x *AttemptSpec) GetObject() *ObjectSearch {
+	if x != nil {
+		if x, ok := x.Work.(*AttemptSpec_Object); ok {
+			return x.Object
+		}
+	}
+	return nil
+}
+
+func (x *AttemptSpec) GetGrpc() *Grpc {
+	if x != nil {
+		if x, ok := x.Work.(*AttemptSpec_Grpc); ok {
+			return x.Grpc
 		}
 	}
 	return nil
@@ -1057,6 +1080,13 @@ func (x *AttemptSpec) GetRetries() int32 {
 	return 0
 }
 
+func (x *AttemptSpec) GetPoll() int32 {
+	if x != nil {
+		return x.Poll
+	}
+	return 0
+}
+
 type isAttemptSpec_Work interface {
 	isAttemptSpec_Work()
 }
@@ -1073,11 +1103,23 @@ type AttemptSpec_Sql struct {
 	Sql *Sql `protobuf:"bytes,39,opt,name=sql,proto3,oneof"`
 }
 
+type AttemptSpec_Object struct {
+	Object *ObjectSearch `protobuf:"bytes,44,opt,name=object,proto3,oneof"`
+}
+
+type AttemptSpec_Grpc struct {
+	Grpc *Grpc `protobuf:"bytes,45,opt,name=grpc,proto3,oneof"`
+}
+
 func (*AttemptSpec_Process) isAttemptSpec_Work() {}
 
 func (*AttemptSpec_Http) isAttemptSpec_Work() {}
 
 func (*AttemptSpec_Sql) isAttemptSpec_Work() {}
+
+func (*AttemptSpec_Object) isAttemptSpec_Work() {}
+
+func (*AttemptSpec_Grpc) isAttemptSpec_Work() {}
 
 // Scratch is an empty folder at an absolute path. Paths with the same name refer to the same folder.
 type Scratch struct {
@@ -1623,6 +1665,232 @@ func (x *Sql) GetTimeoutMs() int64 {
 	return 0
 }
 
+// ObjectSearch finds an object in the bucket of a connection of kind s3.
+type ObjectSearch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Connection    string                 `protobuf:"bytes,1,opt,name=connection,proto3" json:"connection,omitempty"` // name of the input that holds the connection
+	Bucket        string                 `protobuf:"bytes,2,opt,name=bucket,proto3" json:"bucket,omitempty"`         // empty: that of the connection
+	Key           string                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`               // may have tags {{expression}}, which read the inputs
+	Prefix        string                 `protobuf:"bytes,4,opt,name=prefix,proto3" json:"prefix,omitempty"`         // instead of key: the first object whose key begins with it; may have tags
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObjectSearch) Reset() {
+	*x = ObjectSearch{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObjectSearch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObjectSearch) ProtoMessage() {}
+
+func (x *ObjectSearch) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObjectSearch.ProtoReflect.Descriptor instead.
+func (*ObjectSearch) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ObjectSearch) GetConnection() string {
+	if x != nil {
+		return x.Connection
+	}
+	return ""
+}
+
+func (x *ObjectSearch) GetBucket() string {
+	if x != nil {
+		return x.Bucket
+	}
+	return ""
+}
+
+func (x *ObjectSearch) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ObjectSearch) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+// Grpc is one unary call.
+type Grpc struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Address         string                 `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`                                                                             // host:port; may have tags {{expression}}, which read the inputs
+	Method          string                 `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`                                                                               // package.Service/Method
+	Message         string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`                                                                             // JSON of the request; texts may have tags
+	Metadata        map[string]string      `protobuf:"bytes,4,rep,name=metadata,proto3" json:"metadata,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // values may have tags
+	DeadlineMs      int64                  `protobuf:"varint,5,opt,name=deadline_ms,json=deadlineMs,proto3" json:"deadline_ms,omitempty"`                                                    // of one call
+	Plaintext       bool                   `protobuf:"varint,6,opt,name=plaintext,proto3" json:"plaintext,omitempty"`                                                                        // no TLS
+	Ca              string                 `protobuf:"bytes,7,opt,name=ca,proto3" json:"ca,omitempty"`                                                                                       // PEM of the accepted certificate authorities; empty: those of the system
+	ServerName      string                 `protobuf:"bytes,8,opt,name=server_name,json=serverName,proto3" json:"server_name,omitempty"`                                                     // name in the certificate of the server; empty: the host of the address
+	Descriptors     []byte                 `protobuf:"bytes,9,opt,name=descriptors,proto3" json:"descriptors,omitempty"`                                                                     // a FileDescriptorSet; empty: server reflection
+	Connection      string                 `protobuf:"bytes,10,opt,name=connection,proto3" json:"connection,omitempty"`                                                                      // name of the input that holds the connection; empty: none
+	RetryCodes      []string               `protobuf:"bytes,11,rep,name=retry_codes,json=retryCodes,proto3" json:"retry_codes,omitempty"`                                                    // after these status codes, the call is sent again, up to retry_limit times
+	RetryLimit      int32                  `protobuf:"varint,12,opt,name=retry_limit,json=retryLimit,proto3" json:"retry_limit,omitempty"`
+	RetryMaxDelayMs int64                  `protobuf:"varint,13,opt,name=retry_max_delay_ms,json=retryMaxDelayMs,proto3" json:"retry_max_delay_ms,omitempty"` // maximum time between two calls
+	Condition       string                 `protobuf:"bytes,14,opt,name=condition,proto3" json:"condition,omitempty"`                                         // expression that must be true; reads response, metadata and the inputs
+	MaxBytes        int64                  `protobuf:"varint,15,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`                          // of the response
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Grpc) Reset() {
+	*x = Grpc{}
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Grpc) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Grpc) ProtoMessage() {}
+
+func (x *Grpc) ProtoReflect() protoreflect.Message {
+	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Grpc.ProtoReflect.Descriptor instead.
+func (*Grpc) Descriptor() ([]byte, []int) {
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Grpc) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Grpc) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *Grpc) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *Grpc) GetMetadata() map[string]string {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *Grpc) GetDeadlineMs() int64 {
+	if x != nil {
+		return x.DeadlineMs
+	}
+	return 0
+}
+
+func (x *Grpc) GetPlaintext() bool {
+	if x != nil {
+		return x.Plaintext
+	}
+	return false
+}
+
+func (x *Grpc) GetCa() string {
+	if x != nil {
+		return x.Ca
+	}
+	return ""
+}
+
+func (x *Grpc) GetServerName() string {
+	if x != nil {
+		return x.ServerName
+	}
+	return ""
+}
+
+func (x *Grpc) GetDescriptors() []byte {
+	if x != nil {
+		return x.Descriptors
+	}
+	return nil
+}
+
+func (x *Grpc) GetConnection() string {
+	if x != nil {
+		return x.Connection
+	}
+	return ""
+}
+
+func (x *Grpc) GetRetryCodes() []string {
+	if x != nil {
+		return x.RetryCodes
+	}
+	return nil
+}
+
+func (x *Grpc) GetRetryLimit() int32 {
+	if x != nil {
+		return x.RetryLimit
+	}
+	return 0
+}
+
+func (x *Grpc) GetRetryMaxDelayMs() int64 {
+	if x != nil {
+		return x.RetryMaxDelayMs
+	}
+	return 0
+}
+
+func (x *Grpc) GetCondition() string {
+	if x != nil {
+		return x.Condition
+	}
+	return ""
+}
+
+func (x *Grpc) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
 // InputFile is an artifact that becomes a local file before the command runs.
 type InputFile struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -1653,7 +1921,7 @@ type InputFile struct {
 
 func (x *InputFile) Reset() {
 	*x = InputFile{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +1933,7 @@ func (x *InputFile) String() string {
 func (*InputFile) ProtoMessage() {}
 
 func (x *InputFile) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[20]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +1946,7 @@ func (x *InputFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputFile.ProtoReflect.Descriptor instead.
 func (*InputFile) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{20}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *InputFile) GetInput() string {
@@ -1833,7 +2101,7 @@ type BucketSource struct {
 
 func (x *BucketSource) Reset() {
 	*x = BucketSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1845,7 +2113,7 @@ func (x *BucketSource) String() string {
 func (*BucketSource) ProtoMessage() {}
 
 func (x *BucketSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[21]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1858,7 +2126,7 @@ func (x *BucketSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketSource.ProtoReflect.Descriptor instead.
 func (*BucketSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{21}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *BucketSource) GetMarker() bool {
@@ -1880,7 +2148,7 @@ type BucketTarget struct {
 
 func (x *BucketTarget) Reset() {
 	*x = BucketTarget{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2160,7 @@ func (x *BucketTarget) String() string {
 func (*BucketTarget) ProtoMessage() {}
 
 func (x *BucketTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[22]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2173,7 @@ func (x *BucketTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BucketTarget.ProtoReflect.Descriptor instead.
 func (*BucketTarget) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{22}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *BucketTarget) GetArchive() Archive {
@@ -1933,7 +2201,7 @@ type StreamSource struct {
 
 func (x *StreamSource) Reset() {
 	*x = StreamSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +2213,7 @@ func (x *StreamSource) String() string {
 func (*StreamSource) ProtoMessage() {}
 
 func (x *StreamSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[23]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +2226,7 @@ func (x *StreamSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamSource.ProtoReflect.Descriptor instead.
 func (*StreamSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{23}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StreamSource) GetTaskId() string {
@@ -1992,7 +2260,7 @@ type GitSource struct {
 
 func (x *GitSource) Reset() {
 	*x = GitSource{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +2272,7 @@ func (x *GitSource) String() string {
 func (*GitSource) ProtoMessage() {}
 
 func (x *GitSource) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[24]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +2285,7 @@ func (x *GitSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GitSource.ProtoReflect.Descriptor instead.
 func (*GitSource) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{24}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GitSource) GetRepository() string {
@@ -2092,7 +2360,7 @@ type OutputSpec struct {
 
 func (x *OutputSpec) Reset() {
 	*x = OutputSpec{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2372,7 @@ func (x *OutputSpec) String() string {
 func (*OutputSpec) ProtoMessage() {}
 
 func (x *OutputSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[25]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2385,7 @@ func (x *OutputSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputSpec.ProtoReflect.Descriptor instead.
 func (*OutputSpec) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{25}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *OutputSpec) GetName() string {
@@ -2188,7 +2456,7 @@ type SpooledResult struct {
 
 func (x *SpooledResult) Reset() {
 	*x = SpooledResult{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2200,7 +2468,7 @@ func (x *SpooledResult) String() string {
 func (*SpooledResult) ProtoMessage() {}
 
 func (x *SpooledResult) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[26]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2213,7 +2481,7 @@ func (x *SpooledResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledResult.ProtoReflect.Descriptor instead.
 func (*SpooledResult) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{26}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SpooledResult) GetReport() *AttemptReport {
@@ -2241,7 +2509,7 @@ type SpooledBlob struct {
 
 func (x *SpooledBlob) Reset() {
 	*x = SpooledBlob{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2253,7 +2521,7 @@ func (x *SpooledBlob) String() string {
 func (*SpooledBlob) ProtoMessage() {}
 
 func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[27]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2266,7 +2534,7 @@ func (x *SpooledBlob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledBlob.ProtoReflect.Descriptor instead.
 func (*SpooledBlob) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{27}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SpooledBlob) GetSha256() string {
@@ -2304,7 +2572,7 @@ type SpooledLog struct {
 
 func (x *SpooledLog) Reset() {
 	*x = SpooledLog{}
-	mi := &file_flowforge_v1_runner_proto_msgTypes[28]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2316,7 +2584,7 @@ func (x *SpooledLog) String() string {
 func (*SpooledLog) ProtoMessage() {}
 
 func (x *SpooledLog) ProtoReflect() protoreflect.Message {
-	mi := &file_flowforge_v1_runner_proto_msgTypes[28]
+	mi := &file_flowforge_v1_runner_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2329,7 +2597,7 @@ func (x *SpooledLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpooledLog.ProtoReflect.Descriptor instead.
 func (*SpooledLog) Descriptor() ([]byte, []int) {
-	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{28}
+	return file_flowforge_v1_runner_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SpooledLog) GetTaskId() string {
@@ -2394,7 +2662,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bfinished\x18\x02 \x01(\bR\bfinished\",\n" +
 	"\x0fShutdownRequest\x12\x19\n" +
 	"\bgrace_ms\x18\x01 \x01(\x03R\agraceMs\"\x12\n" +
-	"\x10ShutdownResponse\"\xe9\f\n" +
+	"\x10ShutdownResponse\"\xdd\r\n" +
 	"\vAttemptSpec\x12\x17\n" +
 	"\atask_id\x18\x01 \x01(\tR\x06taskId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2408,7 +2676,9 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\aprocess\x18\t \x01(\v2\x15.flowforge.v1.ProcessH\x00R\aprocess\x12(\n" +
 	"\x04http\x18\n" +
 	" \x01(\v2\x12.flowforge.v1.HttpH\x00R\x04http\x12%\n" +
-	"\x03sql\x18' \x01(\v2\x11.flowforge.v1.SqlH\x00R\x03sql\x12\x1f\n" +
+	"\x03sql\x18' \x01(\v2\x11.flowforge.v1.SqlH\x00R\x03sql\x124\n" +
+	"\x06object\x18, \x01(\v2\x1a.flowforge.v1.ObjectSearchH\x00R\x06object\x12(\n" +
+	"\x04grpc\x18- \x01(\v2\x12.flowforge.v1.GrpcH\x00R\x04grpc\x12\x1f\n" +
 	"\vinputs_json\x18\v \x01(\tR\n" +
 	"inputsJson\x124\n" +
 	"\x03env\x18\f \x03(\v2\".flowforge.v1.AttemptSpec.EnvEntryR\x03env\x12-\n" +
@@ -2443,7 +2713,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\vpool_labels\x18) \x03(\v2).flowforge.v1.AttemptSpec.PoolLabelsEntryR\n" +
 	"poolLabels\x12\x1a\n" +
 	"\bpriority\x18* \x01(\x05R\bpriority\x12\x18\n" +
-	"\aretries\x18& \x01(\x05R\aretries\x1a6\n" +
+	"\aretries\x18& \x01(\x05R\aretries\x12\x12\n" +
+	"\x04poll\x18+ \x01(\x05R\x04poll\x1a6\n" +
 	"\bEnvEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a=\n" +
@@ -2510,7 +2781,40 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\bmax_rows\x18\x04 \x01(\x03R\amaxRows\x12\x1b\n" +
 	"\tmax_bytes\x18\x05 \x01(\x03R\bmaxBytes\x12\x1d\n" +
 	"\n" +
-	"timeout_ms\x18\x06 \x01(\x03R\ttimeoutMs\"\xbd\x05\n" +
+	"timeout_ms\x18\x06 \x01(\x03R\ttimeoutMs\"p\n" +
+	"\fObjectSearch\x12\x1e\n" +
+	"\n" +
+	"connection\x18\x01 \x01(\tR\n" +
+	"connection\x12\x16\n" +
+	"\x06bucket\x18\x02 \x01(\tR\x06bucket\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x16\n" +
+	"\x06prefix\x18\x04 \x01(\tR\x06prefix\"\xa9\x04\n" +
+	"\x04Grpc\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x16\n" +
+	"\x06method\x18\x02 \x01(\tR\x06method\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12<\n" +
+	"\bmetadata\x18\x04 \x03(\v2 .flowforge.v1.Grpc.MetadataEntryR\bmetadata\x12\x1f\n" +
+	"\vdeadline_ms\x18\x05 \x01(\x03R\n" +
+	"deadlineMs\x12\x1c\n" +
+	"\tplaintext\x18\x06 \x01(\bR\tplaintext\x12\x0e\n" +
+	"\x02ca\x18\a \x01(\tR\x02ca\x12\x1f\n" +
+	"\vserver_name\x18\b \x01(\tR\n" +
+	"serverName\x12 \n" +
+	"\vdescriptors\x18\t \x01(\fR\vdescriptors\x12\x1e\n" +
+	"\n" +
+	"connection\x18\n" +
+	" \x01(\tR\n" +
+	"connection\x12\x1f\n" +
+	"\vretry_codes\x18\v \x03(\tR\n" +
+	"retryCodes\x12\x1f\n" +
+	"\vretry_limit\x18\f \x01(\x05R\n" +
+	"retryLimit\x12+\n" +
+	"\x12retry_max_delay_ms\x18\r \x01(\x03R\x0fretryMaxDelayMs\x12\x1c\n" +
+	"\tcondition\x18\x0e \x01(\tR\tcondition\x12\x1b\n" +
+	"\tmax_bytes\x18\x0f \x01(\x03R\bmaxBytes\x1a;\n" +
+	"\rMetadataEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbd\x05\n" +
 	"\tInputFile\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06sha256\x18\x02 \x01(\tR\x06sha256\x12\x12\n" +
@@ -2605,7 +2909,7 @@ func file_flowforge_v1_runner_proto_rawDescGZIP() []byte {
 }
 
 var file_flowforge_v1_runner_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_flowforge_v1_runner_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_flowforge_v1_runner_proto_goTypes = []any{
 	(Archive)(0),             // 0: flowforge.v1.Archive
 	(*HelloRequest)(nil),     // 1: flowforge.v1.HelloRequest
@@ -2628,22 +2932,25 @@ var file_flowforge_v1_runner_proto_goTypes = []any{
 	(*Process)(nil),          // 18: flowforge.v1.Process
 	(*Http)(nil),             // 19: flowforge.v1.Http
 	(*Sql)(nil),              // 20: flowforge.v1.Sql
-	(*InputFile)(nil),        // 21: flowforge.v1.InputFile
-	(*BucketSource)(nil),     // 22: flowforge.v1.BucketSource
-	(*BucketTarget)(nil),     // 23: flowforge.v1.BucketTarget
-	(*StreamSource)(nil),     // 24: flowforge.v1.StreamSource
-	(*GitSource)(nil),        // 25: flowforge.v1.GitSource
-	(*OutputSpec)(nil),       // 26: flowforge.v1.OutputSpec
-	(*SpooledResult)(nil),    // 27: flowforge.v1.SpooledResult
-	(*SpooledBlob)(nil),      // 28: flowforge.v1.SpooledBlob
-	(*SpooledLog)(nil),       // 29: flowforge.v1.SpooledLog
-	nil,                      // 30: flowforge.v1.AttemptSpec.EnvEntry
-	nil,                      // 31: flowforge.v1.AttemptSpec.PoolLabelsEntry
-	nil,                      // 32: flowforge.v1.Http.HeadersEntry
-	nil,                      // 33: flowforge.v1.InputFile.HeadersEntry
-	(*SecretGrant)(nil),      // 34: flowforge.v1.SecretGrant
-	(*AttemptReport)(nil),    // 35: flowforge.v1.AttemptReport
-	(*LogEntry)(nil),         // 36: flowforge.v1.LogEntry
+	(*ObjectSearch)(nil),     // 21: flowforge.v1.ObjectSearch
+	(*Grpc)(nil),             // 22: flowforge.v1.Grpc
+	(*InputFile)(nil),        // 23: flowforge.v1.InputFile
+	(*BucketSource)(nil),     // 24: flowforge.v1.BucketSource
+	(*BucketTarget)(nil),     // 25: flowforge.v1.BucketTarget
+	(*StreamSource)(nil),     // 26: flowforge.v1.StreamSource
+	(*GitSource)(nil),        // 27: flowforge.v1.GitSource
+	(*OutputSpec)(nil),       // 28: flowforge.v1.OutputSpec
+	(*SpooledResult)(nil),    // 29: flowforge.v1.SpooledResult
+	(*SpooledBlob)(nil),      // 30: flowforge.v1.SpooledBlob
+	(*SpooledLog)(nil),       // 31: flowforge.v1.SpooledLog
+	nil,                      // 32: flowforge.v1.AttemptSpec.EnvEntry
+	nil,                      // 33: flowforge.v1.AttemptSpec.PoolLabelsEntry
+	nil,                      // 34: flowforge.v1.Http.HeadersEntry
+	nil,                      // 35: flowforge.v1.Grpc.MetadataEntry
+	nil,                      // 36: flowforge.v1.InputFile.HeadersEntry
+	(*SecretGrant)(nil),      // 37: flowforge.v1.SecretGrant
+	(*AttemptReport)(nil),    // 38: flowforge.v1.AttemptReport
+	(*LogEntry)(nil),         // 39: flowforge.v1.LogEntry
 }
 var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	3,  // 0: flowforge.v1.HelloResponse.warm_python:type_name -> flowforge.v1.WarmPython
@@ -2652,42 +2959,45 @@ var file_flowforge_v1_runner_proto_depIdxs = []int32{
 	18, // 3: flowforge.v1.AttemptSpec.process:type_name -> flowforge.v1.Process
 	19, // 4: flowforge.v1.AttemptSpec.http:type_name -> flowforge.v1.Http
 	20, // 5: flowforge.v1.AttemptSpec.sql:type_name -> flowforge.v1.Sql
-	30, // 6: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
-	21, // 7: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
-	26, // 8: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
-	17, // 9: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
-	16, // 10: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
-	15, // 11: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
-	31, // 12: flowforge.v1.AttemptSpec.pool_labels:type_name -> flowforge.v1.AttemptSpec.PoolLabelsEntry
-	34, // 13: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
-	32, // 14: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
-	25, // 15: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
-	33, // 16: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
-	24, // 17: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
-	22, // 18: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
-	0,  // 19: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
-	0,  // 20: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
-	23, // 21: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
-	35, // 22: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
-	28, // 23: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
-	36, // 24: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
-	1,  // 25: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
-	4,  // 26: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
-	4,  // 27: flowforge.v1.RunnerService.Prepare:input_type -> flowforge.v1.StartRequest
-	7,  // 28: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
-	9,  // 29: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
-	12, // 30: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
-	2,  // 31: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
-	5,  // 32: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
-	6,  // 33: flowforge.v1.RunnerService.Prepare:output_type -> flowforge.v1.PrepareResponse
-	8,  // 34: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
-	10, // 35: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
-	13, // 36: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
-	31, // [31:37] is the sub-list for method output_type
-	25, // [25:31] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	21, // 6: flowforge.v1.AttemptSpec.object:type_name -> flowforge.v1.ObjectSearch
+	22, // 7: flowforge.v1.AttemptSpec.grpc:type_name -> flowforge.v1.Grpc
+	32, // 8: flowforge.v1.AttemptSpec.env:type_name -> flowforge.v1.AttemptSpec.EnvEntry
+	23, // 9: flowforge.v1.AttemptSpec.files:type_name -> flowforge.v1.InputFile
+	28, // 10: flowforge.v1.AttemptSpec.outputs:type_name -> flowforge.v1.OutputSpec
+	17, // 11: flowforge.v1.AttemptSpec.resources:type_name -> flowforge.v1.Resources
+	16, // 12: flowforge.v1.AttemptSpec.secrets:type_name -> flowforge.v1.InputSecret
+	15, // 13: flowforge.v1.AttemptSpec.scratch:type_name -> flowforge.v1.Scratch
+	33, // 14: flowforge.v1.AttemptSpec.pool_labels:type_name -> flowforge.v1.AttemptSpec.PoolLabelsEntry
+	37, // 15: flowforge.v1.InputSecret.grant:type_name -> flowforge.v1.SecretGrant
+	34, // 16: flowforge.v1.Http.headers:type_name -> flowforge.v1.Http.HeadersEntry
+	35, // 17: flowforge.v1.Grpc.metadata:type_name -> flowforge.v1.Grpc.MetadataEntry
+	27, // 18: flowforge.v1.InputFile.git:type_name -> flowforge.v1.GitSource
+	36, // 19: flowforge.v1.InputFile.headers:type_name -> flowforge.v1.InputFile.HeadersEntry
+	26, // 20: flowforge.v1.InputFile.stream:type_name -> flowforge.v1.StreamSource
+	24, // 21: flowforge.v1.InputFile.bucket:type_name -> flowforge.v1.BucketSource
+	0,  // 22: flowforge.v1.InputFile.archive:type_name -> flowforge.v1.Archive
+	0,  // 23: flowforge.v1.BucketTarget.archive:type_name -> flowforge.v1.Archive
+	25, // 24: flowforge.v1.OutputSpec.bucket:type_name -> flowforge.v1.BucketTarget
+	38, // 25: flowforge.v1.SpooledResult.report:type_name -> flowforge.v1.AttemptReport
+	30, // 26: flowforge.v1.SpooledResult.blobs:type_name -> flowforge.v1.SpooledBlob
+	39, // 27: flowforge.v1.SpooledLog.head:type_name -> flowforge.v1.LogEntry
+	1,  // 28: flowforge.v1.RunnerService.Hello:input_type -> flowforge.v1.HelloRequest
+	4,  // 29: flowforge.v1.RunnerService.Start:input_type -> flowforge.v1.StartRequest
+	4,  // 30: flowforge.v1.RunnerService.Prepare:input_type -> flowforge.v1.StartRequest
+	7,  // 31: flowforge.v1.RunnerService.Stop:input_type -> flowforge.v1.StopRequest
+	9,  // 32: flowforge.v1.RunnerService.List:input_type -> flowforge.v1.ListRequest
+	12, // 33: flowforge.v1.RunnerService.Shutdown:input_type -> flowforge.v1.ShutdownRequest
+	2,  // 34: flowforge.v1.RunnerService.Hello:output_type -> flowforge.v1.HelloResponse
+	5,  // 35: flowforge.v1.RunnerService.Start:output_type -> flowforge.v1.StartResponse
+	6,  // 36: flowforge.v1.RunnerService.Prepare:output_type -> flowforge.v1.PrepareResponse
+	8,  // 37: flowforge.v1.RunnerService.Stop:output_type -> flowforge.v1.StopResponse
+	10, // 38: flowforge.v1.RunnerService.List:output_type -> flowforge.v1.ListResponse
+	13, // 39: flowforge.v1.RunnerService.Shutdown:output_type -> flowforge.v1.ShutdownResponse
+	34, // [34:40] is the sub-list for method output_type
+	28, // [28:34] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_flowforge_v1_runner_proto_init() }
@@ -2700,15 +3010,17 @@ func file_flowforge_v1_runner_proto_init() {
 		(*AttemptSpec_Process)(nil),
 		(*AttemptSpec_Http)(nil),
 		(*AttemptSpec_Sql)(nil),
+		(*AttemptSpec_Object)(nil),
+		(*AttemptSpec_Grpc)(nil),
 	}
-	file_flowforge_v1_runner_proto_msgTypes[22].OneofWrappers = []any{}
+	file_flowforge_v1_runner_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_flowforge_v1_runner_proto_rawDesc), len(file_flowforge_v1_runner_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   33,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -35,6 +35,7 @@ const (
 	Outcome_OUTCOME_INTERRUPTED   Outcome = 6 // the machine or the server stopped; run it again
 	Outcome_OUTCOME_OUTPUT_FAILED Outcome = 7 // the command succeeded, but outputs are missing or unreadable
 	Outcome_OUTCOME_PREEMPTED     Outcome = 8 // preempted; run it again
+	Outcome_OUTCOME_NOT_YET       Outcome = 9 // a poll of a sensor that found nothing; poll again later
 )
 
 // Enum value maps for Outcome.
@@ -49,6 +50,7 @@ var (
 		6: "OUTCOME_INTERRUPTED",
 		7: "OUTCOME_OUTPUT_FAILED",
 		8: "OUTCOME_PREEMPTED",
+		9: "OUTCOME_NOT_YET",
 	}
 	Outcome_value = map[string]int32{
 		"OUTCOME_UNSPECIFIED":   0,
@@ -60,6 +62,7 @@ var (
 		"OUTCOME_INTERRUPTED":   6,
 		"OUTCOME_OUTPUT_FAILED": 7,
 		"OUTCOME_PREEMPTED":     8,
+		"OUTCOME_NOT_YET":       9,
 	}
 )
 
@@ -3312,7 +3315,7 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x10TakeWorkResponse\x12\x12\n" +
 	"\x04spec\x18\x01 \x01(\fR\x04spec\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\tR\x05token\x12\x14\n" +
-	"\x05leave\x18\x03 \x01(\bR\x05leave*\xe0\x01\n" +
+	"\x05leave\x18\x03 \x01(\bR\x05leave*\xf5\x01\n" +
 	"\aOutcome\x12\x17\n" +
 	"\x13OUTCOME_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11OUTCOME_SUCCEEDED\x10\x01\x12\x12\n" +
@@ -3322,7 +3325,8 @@ const file_flowforge_v1_task_proto_rawDesc = "" +
 	"\x14OUTCOME_START_FAILED\x10\x05\x12\x17\n" +
 	"\x13OUTCOME_INTERRUPTED\x10\x06\x12\x19\n" +
 	"\x15OUTCOME_OUTPUT_FAILED\x10\a\x12\x15\n" +
-	"\x11OUTCOME_PREEMPTED\x10\b*x\n" +
+	"\x11OUTCOME_PREEMPTED\x10\b\x12\x13\n" +
+	"\x0fOUTCOME_NOT_YET\x10\t*x\n" +
 	"\vMemberState\x12\x1c\n" +
 	"\x18MEMBER_STATE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12MEMBER_STATE_READY\x10\x01\x12\x1a\n" +

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from ._handles import Dataset, Directory, FeatureSet, File, HyperparameterSet, Image, Model, Report, Secret, Table
     from ._operator import Operator, operator
     from ._options import Breaker, Cache, Lock, Retry, RetryBudget, Schedule, Window
-    from ._reference import command, http, shell, sql, template_ref, workflow_ref
+    from ._reference import command, grpc, http, sensor, shell, sql, template_ref, workflow_ref
     from ._rules import (
         all_failed,
         any_succeeded,
@@ -96,7 +96,7 @@ _LATER = {
     "_handles": "Dataset Directory FeatureSet File HyperparameterSet Image Model Report Secret Table",
     "_operator": "Operator operator",
     "_options": "Breaker Cache Lock Retry RetryBudget Schedule Window",
-    "_reference": "command http shell sql template_ref workflow_ref",
+    "_reference": "command grpc http sensor shell sql template_ref workflow_ref",
     "_rules": "all_failed any_succeeded completed execution failed length on_exit skipped status succeeded",
     "_run": "Run compare executions launch",
     "_schema": "Columns",
@@ -178,6 +178,7 @@ __all__ = [
     "executions",
     "failed",
     "foreach",
+    "grpc",
     "http",
     "launch",
     "length",
@@ -186,6 +187,7 @@ __all__ = [
     "operator",
     "register_dataset",
     "register_model",
+    "sensor",
     "shell",
     "skipped",
     "sql",

@@ -115,7 +115,7 @@ class MaxBytes(Constraint):
 
 @dataclass(frozen=True)
 class ConnectionKind(Constraint):
-    """The kind of a connection: postgres, clickhouse, s3, http, huggingface or custom."""
+    """The kind of a connection: postgres, clickhouse, s3, http, grpc, huggingface or custom."""
 
     name: str
 

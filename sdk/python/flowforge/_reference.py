@@ -1,4 +1,4 @@
-"""Operators that are not Python: programs, shell scripts, requests, statements, and what is registered.
+"""Operators that are not Python: programs, shell scripts, requests, statements, waits, and what is registered.
 
 Each is a decorator of a function without a body, whose signature declares the inputs and
 outputs:
@@ -9,6 +9,7 @@ outputs:
 
 from __future__ import annotations
 
+import base64
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, Sequence, TypeVar, Union, cast
 
@@ -181,6 +182,103 @@ def sql(
     if not read_only:
         statement["read_only"] = False
     return _decorator({"type": "sql", "sql": statement}, options)
+
+
+def grpc(
+    method: str,
+    *,
+    address: str = "",
+    message: Optional[Mapping[str, Any]] = None,
+    connection: str = "",
+    metadata: Optional[Mapping[str, str]] = None,
+    deadline: Union[str, float, timedelta, None] = None,
+    plaintext: bool = False,
+    ca: str = "",
+    server_name: str = "",
+    descriptors: Optional[bytes] = None,
+    condition: str = "",
+    max_size: str = "",
+    retry_status: Sequence[str] = (),
+    retry_limit: Optional[int] = None,
+    retry_max_delay: Union[str, float, timedelta, None] = None,
+    **options: Unpack[OperatorOptions],
+) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """An operator that calls a unary gRPC method, such as "package.Service/Method".
+
+    `message` and `metadata` read the parameters of the function in tags: {{name}}. The server
+    is `address` (host:port) or a parameter of type Connection. FlowForge learns the types of the
+    method by server reflection, or from `descriptors`, a serialized FileDescriptorSet.
+    `condition` is an expression over body and metadata that must be true. The output `body` is
+    the response as JSON. After a status code of `retry_status`, the operator repeats the call.
+    """
+    section: Dict[str, Any] = {"method": method}
+    if retry_status:
+        delay = None if retry_max_delay is None else _times.span(retry_max_delay)
+        section["retry"] = {k: v for k, v in (("status", list(retry_status)), ("limit", retry_limit), ("max_delay", delay)) if v is not None}
+    elif retry_limit is not None or retry_max_delay is not None:
+        raise error("grpc: retry_limit and retry_max_delay have no effect without retry_status")
+    given = {
+        "address": address, "message": dict(message or {}), "connection": connection, "metadata": dict(metadata or {}),
+        "deadline": None if deadline is None else _times.span(deadline), "plaintext": plaintext, "ca": ca, "server_name": server_name,
+        "descriptors": base64.b64encode(descriptors).decode() if descriptors else "", "condition": condition, "max_size": max_size,
+    }
+    section.update({k: v for k, v in given.items() if v})
+    return _decorator({"type": "grpc", "grpc": section}, options)
+
+
+def sensor(
+    *,
+    url: str = "",
+    condition: str = "",
+    method: str = "",
+    headers: Optional[Mapping[str, str]] = None,
+    body: Any = None,
+    success: Sequence[int] = (),
+    query: str = "",
+    key: str = "",
+    prefix: str = "",
+    bucket: str = "",
+    until: str = "",
+    execution: str = "",
+    workflow: str = "",
+    since: str = "",
+    state: str = "",
+    connection: str = "",
+    interval: Union[str, float, timedelta, None] = None,
+    factor: Optional[float] = None,
+    max_interval: Union[str, float, timedelta, None] = None,
+    wait_timeout: Union[str, float, timedelta, None] = None,
+    on_timeout: str = "",
+    **options: Unpack[OperatorOptions],
+) -> Callable[[Callable[P, R]], Reference[P, R]]:
+    """An operator that waits until something has happened, and holds no resources while it waits.
+
+    Set one of `url` (an HTTP response is accepted and meets `condition`), `query` (the first value of
+    an SQL statement is true), `key` or `prefix` (an object exists in the bucket of an S3
+    connection), `until` (a time), and `execution` or `workflow` (an execution has ended in
+    `state`). Texts read the parameters of the function in tags: {{name}}. The sensor polls after
+    each `interval`, which grows by `factor` up to `max_interval`. After `wait_timeout` it fails,
+    or is skipped with on_timeout="skip". The option `timeout` limits one poll.
+    """
+    section: Dict[str, Any] = {}
+    parts: Dict[str, Dict[str, Any]] = {
+        "http": {"url": url, "condition": condition, "method": method, "headers": dict(headers or {}), "body": body, "success": list(success)},
+        "sql": {"query": query},
+        "object": {"key": key, "prefix": prefix, "bucket": bucket},
+        "execution": {"id": execution, "workflow": workflow, "since": since, "state": state},
+    }
+    for name, part in parts.items():
+        given = {k: v for k, v in part.items() if v}
+        if given:
+            section[name] = {**given, "connection": connection} if connection and name != "execution" else given
+    if until:
+        section["until"] = until
+    if len(section) != 1:
+        raise error("sensor: set what it waits for: one of url, query, key, prefix, until, execution and workflow")
+    spans = {"interval": interval, "max_interval": max_interval, "timeout": wait_timeout}
+    section.update({k: _times.span(v) for k, v in spans.items() if v is not None})
+    section.update({k: v for k, v in (("factor", factor), ("on_timeout", on_timeout)) if v})
+    return _decorator({"type": "sensor", "sensor": section}, options)
 
 
 def workflow_ref(reference: str) -> Callable[[Callable[P, R]], Reference[P, R]]:

@@ -6,7 +6,7 @@ import functools
 import re
 import subprocess
 import sys
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Dict, List, NamedTuple
 
@@ -14,7 +14,7 @@ import pytest
 
 import flowforge
 from flowforge import Breaker, Cache, Connection, ConnectionKind, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, Table
-from flowforge import command, http, operator, shell, sql, template_ref, workflow, workflow_ref
+from flowforge import command, grpc, http, operator, sensor, shell, sql, template_ref, workflow, workflow_ref
 from flowforge import _arguments, _cli, _docstrings, _options, _pack, _requirements, _yaml
 
 from .flows import search, values
@@ -134,6 +134,40 @@ def test_statements() -> None:
     assert [(o["name"], o["type"]) for o in read["outputs"]] == [("result", "Table"), ("rows", "Integer")]
     with pytest.raises(DefinitionError, match="an operator of type sql has no option 'image'"):
         sales.options(image="debian:12")
+
+
+@sensor(url="/runs/{{day}}", condition="body.done", interval="1m", factor=2, wait_timeout=timedelta(hours=6), on_timeout="skip", timeout="10s")
+def finished(api: Annotated[Connection, ConnectionKind("http")], day: date) -> int: ...  # type: ignore[empty-body]
+
+
+@sensor(prefix="in/{{day}}/", connection="store")
+def arrived(store: Annotated[Connection, ConnectionKind("s3")], day: date) -> None: ...
+
+
+def test_sensors() -> None:
+    def flow(api: Annotated[Connection, ConnectionKind("http")], store: Annotated[Connection, ConnectionKind("s3")], day: date) -> int:
+        arrived(store, day)
+        return finished(api, day)
+
+    objects, requests = workflow(name="waits")(flow).definition().document()["operators"]
+    assert (objects["type"], objects["sensor"]) == ("sensor", {"object": {"prefix": "in/{{day}}/", "connection": "store"}})
+    assert requests["sensor"] == {"http": {"url": "/runs/{{day}}", "condition": "body.done"}, "interval": "1m", "factor": 2, "timeout": "21600s", "on_timeout": "skip"}
+    assert requests["timeout"] == "10s"
+    with pytest.raises(DefinitionError, match="sensor: set what it waits for"):
+        sensor(url="https://example.com", until="2026-01-01")
+
+
+@grpc("acme.Scores/Get", message={"id": "{{n}}"}, deadline="5s", descriptors=b"\x01", retry_status=["UNAVAILABLE"], retry_limit=2)
+def score(api: Annotated[Connection, ConnectionKind("grpc")], n: int) -> int: ...  # type: ignore[empty-body]
+
+
+def test_calls() -> None:
+    def flow(api: Annotated[Connection, ConnectionKind("grpc")], n: int) -> int:
+        return score(api, n)
+
+    (call,) = workflow(name="calls")(flow).definition().document()["operators"]
+    assert call["type"] == "grpc"
+    assert call["grpc"] == {"method": "acme.Scores/Get", "message": {"id": "{{n}}"}, "deadline": "5s", "descriptors": "AQ==", "retry": {"status": ["UNAVAILABLE"], "limit": 2}}
 
 
 @shell("make report", image="alpine:3.22")

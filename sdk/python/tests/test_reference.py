@@ -18,7 +18,7 @@ from flowforge import _options
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "python-reference.md"
 
 GROUPS: Dict[str, Tuple[str, ...]] = {
-    "Definitions": ("operator", "workflow", "Operator", "Workflow", "shell", "command", "http", "sql", "template_ref", "workflow_ref"),
+    "Definitions": ("operator", "workflow", "Operator", "Workflow", "shell", "command", "http", "grpc", "sql", "sensor", "template_ref", "workflow_ref"),
     "Control flow": ("foreach", "when", "approval", "on_exit", "execution", "length", "status", "succeeded", "failed", "skipped", "completed", "all_failed", "any_succeeded"),
     "Options": ("Retry", "Cache", "Lock", "Breaker", "RetryBudget", "Schedule", "Window"),
     "Values": ("Dataset", "Model", "File", "Directory", "Table", "Image", "Report", "FeatureSet", "HyperparameterSet", "Secret", "Connection"),
