@@ -127,6 +127,7 @@ func (h *Pages) tabs(r *http.Request, current views.Section, users bool) []ui.Ta
 	}
 	if subject.May(auth.Administer, auth.Installation) {
 		tabs = append(tabs, ui.Tab{Name: "Worker pools", URL: views.PoolsURL(), Icon: "link"})
+		tabs = append(tabs, ui.Tab{Name: "Secret stores", URL: views.SecretStoresURL(), Icon: "key"})
 		tabs = append(tabs, ui.Tab{Name: "Storage", URL: views.StorageURL(), Icon: "box", Current: current == views.SectionStorage})
 	}
 	if page.ReadsAudit(subject) {
