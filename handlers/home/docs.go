@@ -30,6 +30,7 @@ func sections() []views.DocSection {
 			doc("python-reference", "Reference of the Python package."),
 			doc("launch-forms", "Fields, rules between inputs, and presets."),
 			doc("connections", "How tasks reach databases, buckets and APIs."),
+			doc("secrets", "Values of tasks that stay hidden: stored, or read from Vault, AWS, Google Cloud, files or variables."),
 			doc("jobs", "Operators that call other systems: SQL statements and HTTP requests."),
 			doc("search", "The query language of executions: names, operators, logs and limits."),
 			doc("reports", "Markdown pages with live tables, charts and artifacts."),
