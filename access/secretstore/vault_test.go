@@ -288,7 +288,6 @@ func TestASlowStoreIsGivenUp(t *testing.T) {
 	b := setup(t)
 	v := newVaultServer(t, b.clock)
 	hold := make(chan struct{})
-	t.Cleanup(func() { close(hold) })
 	b.config.Dialer = quick{}
 	b.use(b.config, b.config.Keys)
 	b.register(t, secretstore.Vault, appRole(v.URL))
@@ -300,6 +299,7 @@ func TestASlowStoreIsGivenUp(t *testing.T) {
 		}
 	}))
 	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(hold) }) // first: Close waits for the requests
 	b.register(t, secretstore.Vault, appRole(slow.URL))
 	_, err := b.attempt()
 	require.ErrorContains(t, err, "it did not answer in time")
