@@ -181,6 +181,10 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	files := artifacts.New(artifacts.Config{
 		Log: d.Log, Workflows: d.Workflows, Executions: d.Executions.Reader, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Registry: d.Registry, Content: stored, Page: shell,
 	})
+	administration := admin.New(admin.Config{
+		Now: d.Now, Identity: d.Identity, Executions: d.Executions.Reader, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
+		Content: stored, Page: shell, WarmPython: d.WarmPython, Pools: d.Pools, PublicURL: d.PublicURL,
+	})
 	return areas{
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
@@ -192,14 +196,11 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		account: account.New(account.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Sessions: d.Sessions, Links: d.Links, Identity: d.Identity, PublicURL: d.PublicURL, Page: shell,
 		}),
-		admin: admin.New(admin.Config{
-			Now: d.Now, Identity: d.Identity, Executions: d.Executions.Reader, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
-			Content: stored, Page: shell, WarmPython: d.WarmPython, Pools: d.Pools, PublicURL: d.PublicURL,
-		}),
+		admin:     administration,
 		artifacts: files,
 		catalogue: cataloguepages.New(cataloguepages.Config{
 			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions.Reader, Catalogue: d.Catalogue, Secrets: d.Secrets, SecretStores: d.SecretStores, Connections: d.Connections,
-			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell, Schedules: d.Schedules,
+			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, AdminTabs: administration.TabsAt, Page: shell, Schedules: d.Schedules,
 		}),
 		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions.Reader, PublicURL: d.PublicURL, Page: shell}),
 		executions: executions.New(executions.Config{

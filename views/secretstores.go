@@ -1,6 +1,10 @@
 package views
 
-import "net/url"
+import (
+	"net/url"
+
+	"github.com/flowforge/flowforge/views/ui"
+)
 
 // SecretStoresURL lists the secret stores of the installation; a POST registers one.
 func SecretStoresURL() string { return "/admin/secret-stores" }
@@ -19,6 +23,7 @@ func SecretStoreURL(name string) string { return SecretStoresURL() + "/" + url.P
 // SecretStores is the list of the stores of the installation.
 type SecretStores struct {
 	Page
+	Tabs   []ui.Tab
 	Rows   []SecretStoreRow
 	Notice string
 }

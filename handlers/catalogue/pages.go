@@ -3,6 +3,7 @@
 package catalogue
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -19,6 +20,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/source"
+	"github.com/flowforge/flowforge/views/ui"
 )
 
 // Config contains the dependencies of the pages.
@@ -36,6 +38,8 @@ type Config struct {
 	Forms        *form.Forms
 	Rows         *executions.Rows
 	Page         *page.Shell
+	// AdminTabs are the pages of administration with that of an address selected.
+	AdminTabs func(r *http.Request, address string) []ui.Tab
 }
 
 // Pages are the pages of the catalogue. They are safe for concurrent use.

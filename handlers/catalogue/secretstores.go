@@ -34,7 +34,7 @@ func (h storePages) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m := views.SecretStores{Page: h.base(r, "Secret stores", false)}
+	m := views.SecretStores{Page: h.base(r, "Secret stores", false), Tabs: h.AdminTabs(r, views.SecretStoresURL())}
 	for _, s := range list {
 		m.Rows = append(m.Rows, h.row(r, s))
 	}

@@ -36,12 +36,12 @@ func secretEntries() []Entry {
 			return views.SecretPage(m)
 		}},
 		{"secret-stores", "Secret stores", func(f views.Page) templ.Component {
-			return views.SecretStoresPage(views.SecretStores{Page: frame(f, "Secret stores", views.SectionAdmin), Rows: []views.SecretStoreRow{
+			return views.SecretStoresPage(views.SecretStores{Page: frame(f, "Secret stores", views.SectionAdmin), Tabs: adminTabs(0), Rows: []views.SecretStoreRow{
 				secretStoreRow(), {Name: "mounted", URL: views.SecretStoreURL("mounted"), Kind: "Files", Place: "/run/secrets/vision", Changed: "by Jonas Lindqvist, 3 May"},
 			}})
 		}},
 		{"secret-stores-empty", "Secret stores: none yet", func(f views.Page) templ.Component {
-			return views.SecretStoresPage(views.SecretStores{Page: frame(f, "Secret stores", views.SectionAdmin), Notice: "The secret store vault was deleted."})
+			return views.SecretStoresPage(views.SecretStores{Page: frame(f, "Secret stores", views.SectionAdmin), Tabs: adminTabs(0), Notice: "The secret store vault was deleted."})
 		}},
 		{"secret-store-new", "New secret store", func(f views.Page) templ.Component {
 			form := secretStoreForm()
