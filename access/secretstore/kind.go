@@ -187,11 +187,18 @@ func checkTogether(kind string, v connection.Values, private []string) []apperr.
 			add("directory", "Enter an absolute path. The folders of FlowForge's own data and keys, and those of devices and processes, cannot be read.")
 		}
 	case Environment:
-		if !variablePattern.MatchString(text("variables")) || strings.HasPrefix(strings.ToUpper(text("variables")), "FLOWFORGE") || strings.HasPrefix("FLOWFORGE_", strings.ToUpper(text("variables"))) {
+		if !variablePattern.MatchString(text("variables")) || ownVariables(text("variables")) {
 			add("variables", "Use at least 3 letters, digits and “_”. Variables of FlowForge itself cannot be read.")
 		}
 	}
 	return problems
+}
+
+// ownVariables reports whether variables of FlowForge itself can begin with prefix.
+func ownVariables(prefix string) bool {
+	const own = "FLOWFORGE"
+	n := min(len(prefix), len(own))
+	return strings.EqualFold(prefix[:n], own[:n])
 }
 
 // forbidden reports whether a path of the server must not be read: it is not absolute, or it is or

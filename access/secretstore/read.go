@@ -289,7 +289,7 @@ func (s *Service) Renew(ctx context.Context) error {
 		}
 		if v, ok := m.(*vault); ok {
 			if _, err := v.session(ctx, ""); err != nil {
-				failed = append(failed, fmt.Errorf("token of secret store %s: %s", row.Name, masker.Text(err.Error()))) //nolint:errorlint // masked
+				failed = append(failed, fmt.Errorf("token of secret store %s: %s", row.Name, masker.Text(err.Error())))
 			}
 		}
 	}
