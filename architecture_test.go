@@ -25,7 +25,7 @@ type rule struct {
 	not      string // forbidden packages of any module
 }
 
-const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident compute/pool engine/retention engine/launchfile engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/backfill engine/notify engine/inbox engine/trigger engine/feed/..."
+const services = "access/auth/... access/audit access/identity access/tenancy access/secret access/connection access/secretstore engine/quota/... data/artifact/... data/telemetry/... data/index data/view data/report/... data/catalogue data/registry data/dataset/... data/metaflow/... data/message engine/search engine/workflow engine/execution engine/execution/query compute/resident compute/pool engine/retention engine/launchfile engine/preset engine/options engine/comparison/... engine/sweep/... engine/lineage/... engine/schedule/... engine/backfill engine/notify engine/inbox engine/trigger engine/feed/..."
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
@@ -67,6 +67,7 @@ func table() []rule {
 		{packages: "engine/notify", may: "apperr access/auth access/audit data/message db platform/units"},
 		{packages: "engine/inbox", may: "apperr access/auth access/audit data/message db engine/notify platform/units"},
 		{packages: "access/connection", may: "db apperr access/auth access/audit access/secret access/masking data/bucket data/message data/outgoing typeregistry"},
+		{packages: "access/secretstore", may: "db apperr access/auth access/audit access/secret access/connection access/masking data/outgoing platform/units"},
 		{packages: "compute/pool", may: "db apperr access/auth access/audit proto/... compute/launcher"},
 		{packages: "compute/worker", may: "compute/runner/... proto/..."},
 		{packages: "compute/resident", may: "db apperr access/auth proto/... compute/launcher"},

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/secretstore"
 	"github.com/flowforge/flowforge/data/outgoing"
 )
 
@@ -27,8 +28,11 @@ func (a *App) openSecrets(ctx context.Context, p *parts) (*secret.Service, error
 	if err != nil {
 		return nil, err
 	}
+	if p.secretStores, err = a.openSecretStores(ctx, p, keys); err != nil {
+		return nil, err
+	}
 	service := secret.NewService(p.pool, keys, time.Now,
-		secret.NewFiles(a.paths.join("secrets.d")), secret.NewEnvironment(a.cfg.Environ))
+		secret.NewFiles(a.paths.join("secrets.d")), secret.NewEnvironment(a.cfg.Environ)).WithStores(p.secretStores)
 	n, err := service.Reseal(auth.AsSystem(ctx))
 	if err != nil {
 		return nil, err
@@ -37,6 +41,35 @@ func (a *App) openSecrets(ctx context.Context, p *parts) (*secret.Service, error
 		a.cfg.Log.Info("Secrets are encrypted with the new key; you can delete the older key files.", "secrets", n)
 	}
 	return service, nil
+}
+
+// renewEvery is how often the server looks for tokens of secret stores that must be renewed.
+const renewEvery = time.Minute
+
+// openSecretStores returns the registered secret stores, whose credentials are encrypted with the
+// same keys.
+func (a *App) openSecretStores(ctx context.Context, p *parts, keys secret.Keyring) (*secretstore.Service, error) {
+	stores := secretstore.New(secretstore.Config{
+		Pool: p.pool, Keys: keys, Now: time.Now, Dialer: a.dialer(), Environ: a.cfg.Environ, Private: []string{a.paths.root, a.paths.secrets},
+	})
+	if _, err := stores.Reseal(auth.AsSystem(ctx)); err != nil {
+		return nil, err
+	}
+	a.background("the renewal of tokens of secret stores", func(ctx context.Context) error {
+		ticker := time.NewTicker(renewEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-ticker.C:
+			}
+			if err := stores.Renew(auth.AsSystem(ctx)); err != nil && ctx.Err() == nil {
+				a.logError("tokens of secret stores were not renewed", err)
+			}
+		}
+	})
+	return stores, nil
 }
 
 // openConnections returns the connections of projects, which are encrypted with the same keys.

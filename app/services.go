@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/secretstore"
 	"github.com/flowforge/flowforge/access/tenancy"
 	launch "github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/compute/launcher/local"
@@ -80,6 +81,7 @@ type parts struct {
 	workflows     *workflow.Service
 	executions    *execution.Service
 	secrets       *secret.Service
+	secretStores  *secretstore.Service
 	connections   *connection.Service
 	options       *options.Service
 	sweeps        *sweep.Service
@@ -312,7 +314,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer, Policies: p.policies,
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
-		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
+		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, SecretStores: p.secretStores, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
 		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Backfills: p.backfills, Notifications: p.notifications, Inbox: p.inbox, Triggers: p.triggers, Feed: p.feed, Consumers: p.consumers, Views: view.NewService(p.pool, p.index, time.Now), Reports: report.NewService(p.pool, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
 		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, Pools: p.pools, WarmPython: p.warmPython,
 	}

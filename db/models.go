@@ -1344,16 +1344,34 @@ type SearchIndex struct {
 }
 
 type Secret struct {
-	ProjectID   uuid.UUID
-	TenantID    uuid.UUID
-	Name        string
-	Description string
-	KeyID       string
-	Sealed      []byte
-	CreatedAt   time.Time
-	CreatedBy   string
-	UpdatedAt   time.Time
-	UpdatedBy   string
+	ProjectID    uuid.UUID
+	TenantID     uuid.UUID
+	Name         string
+	Description  string
+	KeyID        *string
+	Sealed       []byte
+	CreatedAt    time.Time
+	CreatedBy    string
+	UpdatedAt    time.Time
+	UpdatedBy    string
+	Store        *string
+	StorePath    *string
+	StoreKey     *string
+	StoreVersion *string
+}
+
+type SecretStore struct {
+	Name         string
+	Kind         string
+	Description  string
+	Settings     json.RawMessage
+	SecretFields []string
+	KeyID        *string
+	Sealed       []byte
+	CreatedAt    time.Time
+	CreatedBy    string
+	UpdatedAt    time.Time
+	UpdatedBy    string
 }
 
 type SecretUse struct {

@@ -70,7 +70,7 @@ func (q *Queries) GetProjectNames(ctx context.Context, projectID uuid.UUID) (Get
 }
 
 const getSecret = `-- name: GetSecret :one
-SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by FROM secrets WHERE project_id = $1 AND name = $2
+SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by, store, store_path, store_key, store_version FROM secrets WHERE project_id = $1 AND name = $2
 `
 
 func (q *Queries) GetSecret(ctx context.Context, projectID uuid.UUID, name string) (Secret, error) {
@@ -87,24 +87,33 @@ func (q *Queries) GetSecret(ctx context.Context, projectID uuid.UUID, name strin
 		&i.CreatedBy,
 		&i.UpdatedAt,
 		&i.UpdatedBy,
+		&i.Store,
+		&i.StorePath,
+		&i.StoreKey,
+		&i.StoreVersion,
 	)
 	return i, err
 }
 
 const insertSecret = `-- name: InsertSecret :exec
-INSERT INTO secrets (project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $7, $8)
+INSERT INTO secrets (project_id, tenant_id, name, description, key_id, sealed, store, store_path, store_key, store_version,
+    created_at, created_by, updated_at, updated_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $11, $12)
 `
 
 type InsertSecretParams struct {
-	ProjectID   uuid.UUID
-	TenantID    uuid.UUID
-	Name        string
-	Description string
-	KeyID       string
-	Sealed      []byte
-	Now         time.Time
-	Actor       string
+	ProjectID    uuid.UUID
+	TenantID     uuid.UUID
+	Name         string
+	Description  string
+	KeyID        *string
+	Sealed       []byte
+	Store        *string
+	StorePath    *string
+	StoreKey     *string
+	StoreVersion *string
+	Now          time.Time
+	Actor        string
 }
 
 func (q *Queries) InsertSecret(ctx context.Context, arg InsertSecretParams) error {
@@ -115,6 +124,10 @@ func (q *Queries) InsertSecret(ctx context.Context, arg InsertSecretParams) erro
 		arg.Description,
 		arg.KeyID,
 		arg.Sealed,
+		arg.Store,
+		arg.StorePath,
+		arg.StoreKey,
+		arg.StoreVersion,
 		arg.Now,
 		arg.Actor,
 	)
@@ -152,7 +165,7 @@ func (q *Queries) ListSecretUses(ctx context.Context, projectID uuid.UUID, rowLi
 }
 
 const listSecrets = `-- name: ListSecrets :many
-SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by FROM secrets WHERE project_id = $1 ORDER BY name LIMIT $2
+SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by, store, store_path, store_key, store_version FROM secrets WHERE project_id = $1 ORDER BY name LIMIT $2
 `
 
 func (q *Queries) ListSecrets(ctx context.Context, projectID uuid.UUID, rowLimit int32) ([]Secret, error) {
@@ -175,6 +188,10 @@ func (q *Queries) ListSecrets(ctx context.Context, projectID uuid.UUID, rowLimit
 			&i.CreatedBy,
 			&i.UpdatedAt,
 			&i.UpdatedBy,
+			&i.Store,
+			&i.StorePath,
+			&i.StoreKey,
+			&i.StoreVersion,
 		); err != nil {
 			return nil, err
 		}
@@ -187,12 +204,12 @@ func (q *Queries) ListSecrets(ctx context.Context, projectID uuid.UUID, rowLimit
 }
 
 const listSecretsOfOtherKeys = `-- name: ListSecretsOfOtherKeys :many
-SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by FROM secrets WHERE key_id <> $1 ORDER BY project_id, name LIMIT $2 FOR UPDATE SKIP LOCKED
+SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by, store, store_path, store_key, store_version FROM secrets WHERE key_id <> $1 ORDER BY project_id, name LIMIT $2 FOR UPDATE SKIP LOCKED
 `
 
 // Returns secrets that were encrypted with an earlier key, to encrypt them with the current
 // one.
-func (q *Queries) ListSecretsOfOtherKeys(ctx context.Context, keyID string, rowLimit int32) ([]Secret, error) {
+func (q *Queries) ListSecretsOfOtherKeys(ctx context.Context, keyID *string, rowLimit int32) ([]Secret, error) {
 	rows, err := q.db.Query(ctx, listSecretsOfOtherKeys, keyID, rowLimit)
 	if err != nil {
 		return nil, err
@@ -212,6 +229,10 @@ func (q *Queries) ListSecretsOfOtherKeys(ctx context.Context, keyID string, rowL
 			&i.CreatedBy,
 			&i.UpdatedAt,
 			&i.UpdatedBy,
+			&i.Store,
+			&i.StorePath,
+			&i.StoreKey,
+			&i.StoreVersion,
 		); err != nil {
 			return nil, err
 		}
@@ -224,7 +245,7 @@ func (q *Queries) ListSecretsOfOtherKeys(ctx context.Context, keyID string, rowL
 }
 
 const lockSecret = `-- name: LockSecret :one
-SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by FROM secrets WHERE project_id = $1 AND name = $2 FOR UPDATE
+SELECT project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by, store, store_path, store_key, store_version FROM secrets WHERE project_id = $1 AND name = $2 FOR UPDATE
 `
 
 func (q *Queries) LockSecret(ctx context.Context, projectID uuid.UUID, name string) (Secret, error) {
@@ -241,6 +262,10 @@ func (q *Queries) LockSecret(ctx context.Context, projectID uuid.UUID, name stri
 		&i.CreatedBy,
 		&i.UpdatedAt,
 		&i.UpdatedBy,
+		&i.Store,
+		&i.StorePath,
+		&i.StoreKey,
+		&i.StoreVersion,
 	)
 	return i, err
 }
@@ -276,7 +301,7 @@ const resealSecret = `-- name: ResealSecret :exec
 UPDATE secrets SET key_id = $1, sealed = $2 WHERE project_id = $3 AND name = $4
 `
 
-func (q *Queries) ResealSecret(ctx context.Context, keyID string, sealed []byte, projectID uuid.UUID, name string) error {
+func (q *Queries) ResealSecret(ctx context.Context, keyID *string, sealed []byte, projectID uuid.UUID, name string) error {
 	_, err := q.db.Exec(ctx, resealSecret,
 		keyID,
 		sealed,
@@ -287,18 +312,23 @@ func (q *Queries) ResealSecret(ctx context.Context, keyID string, sealed []byte,
 }
 
 const updateSecret = `-- name: UpdateSecret :execrows
-UPDATE secrets SET description = $1, key_id = $2, sealed = $3, updated_at = $4, updated_by = $5
-WHERE project_id = $6 AND name = $7
+UPDATE secrets SET description = $1, key_id = $2, sealed = $3, store = $4, store_path = $5,
+    store_key = $6, store_version = $7, updated_at = $8, updated_by = $9
+WHERE project_id = $10 AND name = $11
 `
 
 type UpdateSecretParams struct {
-	Description string
-	KeyID       string
-	Sealed      []byte
-	Now         time.Time
-	Actor       string
-	ProjectID   uuid.UUID
-	Name        string
+	Description  string
+	KeyID        *string
+	Sealed       []byte
+	Store        *string
+	StorePath    *string
+	StoreKey     *string
+	StoreVersion *string
+	Now          time.Time
+	Actor        string
+	ProjectID    uuid.UUID
+	Name         string
 }
 
 func (q *Queries) UpdateSecret(ctx context.Context, arg UpdateSecretParams) (int64, error) {
@@ -306,6 +336,10 @@ func (q *Queries) UpdateSecret(ctx context.Context, arg UpdateSecretParams) (int
 		arg.Description,
 		arg.KeyID,
 		arg.Sealed,
+		arg.Store,
+		arg.StorePath,
+		arg.StoreKey,
+		arg.StoreVersion,
 		arg.Now,
 		arg.Actor,
 		arg.ProjectID,

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/secretstore"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/compute/resident"
@@ -97,6 +98,7 @@ type Deps struct {
 	Metaflow      *metaflow.Service
 	Datastores    *datastore.Service // of Metaflow
 	Secrets       *secret.Service
+	SecretStores  *secretstore.Service // outside FlowForge
 	Connections   *connection.Service
 	Tenancy       *tenancy.Service
 	Audit         *audit.Log
@@ -179,25 +181,26 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	files := artifacts.New(artifacts.Config{
 		Log: d.Log, Workflows: d.Workflows, Executions: d.Executions.Reader, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Registry: d.Registry, Content: stored, Page: shell,
 	})
+	administration := admin.New(admin.Config{
+		Now: d.Now, Identity: d.Identity, Executions: d.Executions.Reader, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
+		Content: stored, Page: shell, WarmPython: d.WarmPython, Pools: d.Pools, PublicURL: d.PublicURL,
+	})
 	return areas{
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Consumers: d.Consumers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Pools: d.Pools, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, SecretStores: d.SecretStores, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Consumers: d.Consumers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Pools: d.Pools, Comparison: compared,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Commands: d.Executions.Commands, Leader: marked}),
 		account: account.New(account.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Sessions: d.Sessions, Links: d.Links, Identity: d.Identity, PublicURL: d.PublicURL, Page: shell,
 		}),
-		admin: admin.New(admin.Config{
-			Now: d.Now, Identity: d.Identity, Executions: d.Executions.Reader, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
-			Content: stored, Page: shell, WarmPython: d.WarmPython, Pools: d.Pools, PublicURL: d.PublicURL,
-		}),
+		admin:     administration,
 		artifacts: files,
 		catalogue: cataloguepages.New(cataloguepages.Config{
-			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions.Reader, Catalogue: d.Catalogue, Secrets: d.Secrets, Connections: d.Connections,
-			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell, Schedules: d.Schedules,
+			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions.Reader, Catalogue: d.Catalogue, Secrets: d.Secrets, SecretStores: d.SecretStores, Connections: d.Connections,
+			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, AdminTabs: administration.TabsAt, Page: shell, Schedules: d.Schedules,
 		}),
 		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions.Reader, PublicURL: d.PublicURL, Page: shell}),
 		executions: executions.New(executions.Config{

@@ -22,6 +22,7 @@ import (
 	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/secretstore"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/compute/pool"
@@ -79,6 +80,7 @@ type testBundle struct {
 	secrets     *secret.Service
 	connections *connection.Service
 	pools       *pool.Service
+	stores      *secretstore.Service
 	options     *options.Service
 	signer      auth.Signer
 	links       *auth.LoginLinks
@@ -116,7 +118,8 @@ func setup(t *testing.T) *testBundle {
 	require.NoError(t, err)
 	b.workflows = workflow.NewService(b.pool, b.catalogue, b.artifacts, now)
 	b.workflows.ReadWith(argo.Format{})
-	b.secrets = testSecrets(t, b.pool, now)
+	b.stores = testStores(t, b.pool, now)
+	b.secrets = testSecrets(t, b.pool, now).WithStores(b.stores)
 	b.connections = testConnections(t, b.pool, now)
 	b.quotas, err = quota.New(quota.Config{
 		Pool: b.pool, Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 8, GPUs: testGPUs(t)}, Instance: "test", Logger: log, Now: now,
@@ -146,7 +149,7 @@ func setup(t *testing.T) *testBundle {
 		Site:      web.NewSite(web.Config{Log: log, Sessions: b.sessions, Tokens: b.tokens, Users: b.users, ErrorPage: testErrorPage}),
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
 		Index:    index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}),
-		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, Connections: b.connections, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
+		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, SecretStores: b.stores, Connections: b.connections, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
 		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
 		Presets:   preset.NewService(b.pool, b.workflows, now), Options: b.options,
 		Schedules:     schedules,
@@ -191,6 +194,16 @@ func testSecrets(t testing.TB, pool *pgxpool.Pool, now func() time.Time) *secret
 	keys, err := secret.NewKeyring(bytes.Repeat([]byte("s"), 32))
 	require.NoError(t, err)
 	return secret.NewService(pool, keys, now)
+}
+
+// testStores are secret stores with a key of the tests and the variable TEAM_TRACKER.
+func testStores(t testing.TB, pool *pgxpool.Pool, now func() time.Time) *secretstore.Service {
+	t.Helper()
+	keys, err := secret.NewKeyring(bytes.Repeat([]byte("s"), 32))
+	require.NoError(t, err)
+	return secretstore.New(secretstore.Config{
+		Pool: pool, Keys: keys, Now: now, Dialer: outgoing.Dialer{OwnHosts: true}, Environ: []string{"TEAM_TRACKER=a value of the variable"},
+	})
 }
 
 // observe passes what the launcher observed to the engine.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/secretstore"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/view"
@@ -43,6 +44,8 @@ func newMatrixFixture(t *testing.T) *matrixFixture {
 	f := &matrixFixture{testBundle: setup(t), callers: map[string]*caller{}, own: map[string][]string{}}
 	f.objects = matrixObjects(t, f.testBundle, "matrix")
 	_, err := f.pools.Create(f.ctx, "matrix", "")
+	require.NoError(t, err)
+	_, err = f.stores.Put(f.ctx, secretstore.Edit{Name: "matrix", Kind: secretstore.Environment, Values: map[string]any{"variables": "TEAM_", "projects": "*"}})
 	require.NoError(t, err)
 	f.signInEverybody(t)
 	f.sharedFlow(t)

@@ -11,7 +11,7 @@ import (
 
 // matrix has at least one row per route, in the order in which they are sent.
 func matrix() []row {
-	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), connectionRows(), poolRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), optionRows(), sweepRows(), scheduleRows(), schedulePageRows(), backfillRows(), backfillPageRows(), notificationRows(), inboxRows(), triggerRows(), consumerRows(), reportRows(), sweepPageRows(), modelRows(), datasetRows(), viewRows(), leavingRows())
+	return slices.Concat(openRows(), taskRows(), listRows(), workflowRows(), executionRows(), waitingRows(), failureRows(), dataRows(), accountRows(), tenancyRows(), quotaMatrix(), secretRows(), secretStoreRows(), connectionRows(), poolRows(), changeRows(), metaflowRows(), metaflowPages(), datastoreRows(), presetRows(), optionRows(), sweepRows(), scheduleRows(), schedulePageRows(), backfillRows(), backfillPageRows(), notificationRows(), inboxRows(), triggerRows(), consumerRows(), reportRows(), sweepPageRows(), modelRows(), datasetRows(), viewRows(), leavingRows())
 }
 
 // openRows are public.

@@ -100,8 +100,23 @@ type ConnectionForm struct {
 	Declared    string // of a custom connection: one field per line
 	Custom      bool
 	Fields      []ConnectionInput
+	Store       bool              // it is the form of a secret store
 	Errors      map[string]string // by field: "name", "description", "declared" or "values.host"
 	Failed      string
+}
+
+func (f ConnectionForm) noun() string {
+	if f.Store {
+		return "secret store"
+	}
+	return "connection"
+}
+
+func (f ConnectionForm) descriptionHelp() string {
+	if f.Store {
+		return "Purpose and owner. Visible to members of the projects that may use the store."
+	}
+	return "Purpose and owner. Visible to all members of the project."
 }
 
 // ConnectionInput is the control of one field.

@@ -37,6 +37,7 @@ type SecretRow struct {
 	URL         string
 	Description string
 	Source      string // its source, if it is not stored here
+	Reference   string // "vault, path team/db, key password", "" for a stored value
 	Added       string // "by Jonas, 3 May", "" if it is not stored here
 	Changed     string // "by Mei, 2 h ago", "" if never changed
 	Uses        []SecretUse
@@ -57,6 +58,11 @@ type SecretForm struct {
 	Name        string
 	NameFixed   bool
 	Description string
+	Stores      []ui.Option // secret stores that the project may use, after "" for a stored value; nil: none
+	Path        string
+	Key         string
+	Version     string
+	Prefixes    []string          // "vault allows paths that begin with team/"
 	Errors      map[string]string // by field
 	Failed      string            // heading of the error summary, or ""
 }
@@ -67,6 +73,14 @@ func (f SecretForm) described(field string) string {
 		id += " secret-" + field + "-error"
 	}
 	return id
+}
+
+// source is the source of values for which a field is shown; "" for all.
+func (f SecretForm) source(field string) string {
+	if field == "value" && len(f.Stores) > 0 {
+		return "value"
+	}
+	return ""
 }
 
 // added is the user who added the secret, or its source.

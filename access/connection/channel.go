@@ -52,7 +52,7 @@ func checkChannel(kind string, settings map[string]any, secrets map[string]strin
 			add("webhook_url", "Enter an http or https address.")
 		}
 	case message.PagerDuty:
-		if text("endpoint") != "" && !webAddress(text("endpoint")) {
+		if text("endpoint") != "" && !WebAddress(text("endpoint")) {
 			add("endpoint", "Enter an http or https address, such as https://events.eu.pagerduty.com/v2/enqueue.")
 		}
 	case message.Webhook:

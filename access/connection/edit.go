@@ -81,16 +81,40 @@ func (e Edit) check(before former) (checked, error) {
 
 // take reads the values of the fields.
 func (c *checked) take(e Edit, kept map[string]string) ([]apperr.Field, error) {
-	fields := fieldsOf(e.Kind, e.Declared)
+	values, problems, err := CheckFields(fieldsOf(e.Kind, e.Declared), e.Values, kept)
+	if err != nil {
+		return nil, err
+	}
+	c.settings, c.secrets = values.Settings, values.Secrets
+	for _, p := range checkTogether(e.Kind, c.settings, func(name string) bool { return c.secrets[name] != "" }) {
+		problems = append(problems, apperr.Field{Path: "values." + p.Path, Message: p.Message})
+	}
+	for _, p := range checkChannel(e.Kind, c.settings, c.secrets) {
+		problems = append(problems, apperr.Field{Path: "values." + p.Path, Message: p.Message})
+	}
+	return problems, nil
+}
+
+// Values are checked values of fields.
+type Values struct {
+	Settings map[string]any    // visible fields that have a value
+	Secrets  map[string]string // secret fields that have a value
+}
+
+// CheckFields checks the given values of fields. A visible field without a value gets its default. A
+// secret field that is not given has its value in kept; nil and "" remove it. The paths of problems
+// begin with "values.".
+func CheckFields(fields []Field, given map[string]any, kept map[string]string) (Values, []apperr.Field, error) {
+	out := Values{Settings: map[string]any{}, Secrets: map[string]string{}}
 	var problems []apperr.Field
 	add := func(name, message string) {
 		problems = append(problems, apperr.Field{Path: "values." + name, Message: message})
 	}
 	visible := map[string]any{}
 	size := 0
-	for _, name := range slices.Sorted(maps.Keys(e.Values)) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
-		value := e.Values[name]
+		value := given[name]
 		if text, ok := value.(string); ok {
 			size += len(text)
 			if text == "" {
@@ -109,7 +133,7 @@ func (c *checked) take(e Edit, kept map[string]string) ([]apperr.Field, error) {
 	}
 	for _, f := range fields {
 		if f.Secret {
-			if message := c.takeSecret(f, e.Values, kept); message != "" {
+			if message := takeSecret(f, given, kept, out.Secrets); message != "" {
 				add(f.Name, message)
 			}
 		} else if visible[f.Name] == nil && f.Default != nil {
@@ -118,7 +142,7 @@ func (c *checked) take(e Edit, kept map[string]string) ([]apperr.Field, error) {
 	}
 	s, err := schema(fields)
 	if err != nil {
-		return nil, err
+		return out, nil, err
 	}
 	settings, found := s.CheckAll(visible, typeregistry.Env{})
 	for _, p := range found {
@@ -127,14 +151,8 @@ func (c *checked) take(e Edit, kept map[string]string) ([]apperr.Field, error) {
 		}
 	}
 	maps.DeleteFunc(settings, func(_ string, value any) bool { return value == nil || value == "" })
-	c.settings = settings
-	for _, p := range checkTogether(e.Kind, settings, func(name string) bool { return c.secrets[name] != "" }) {
-		add(p.Path, p.Message)
-	}
-	for _, p := range checkChannel(e.Kind, settings, c.secrets) {
-		add(p.Path, p.Message)
-	}
-	return problems, nil
+	out.Settings = settings
+	return out, problems, nil
 }
 
 // moved refuses to send secret values that the connection had to another host. The user who changes
@@ -152,7 +170,8 @@ func (c *checked) moved(e Edit, before former) (problems []apperr.Field) {
 	return problems
 }
 
-func (c *checked) takeSecret(f Field, values map[string]any, kept map[string]string) string {
+// takeSecret adds the value of a secret field to out, or returns what is wrong with it.
+func takeSecret(f Field, values map[string]any, kept, out map[string]string) string {
 	given, ok := values[f.Name]
 	value := kept[f.Name]
 	if ok {
@@ -174,7 +193,7 @@ func (c *checked) takeSecret(f Field, values map[string]any, kept map[string]str
 	case utf8.RuneCountInString(value) < secret.MinValue:
 		return fmt.Sprintf("Use at least %d characters. Shorter values cannot be masked in logs.", secret.MinValue)
 	}
-	c.secrets[f.Name] = value
+	out[f.Name] = value
 	return ""
 }
 

@@ -224,7 +224,7 @@ func checkTogether(kind string, settings map[string]any, has func(string) bool) 
 	add := func(path, message string) { problems = append(problems, apperr.Field{Path: path, Message: message}) }
 	text := func(name string) string { value, _ := settings[name].(string); return value }
 	for _, name := range map[string][]string{HTTP: {"base_url", "token_url"}, HuggingFace: {"endpoint"}, S3: {"endpoint"}, ClickHouse: {"endpoint"}}[kind] {
-		if text(name) != "" && !webAddress(text(name)) {
+		if text(name) != "" && !WebAddress(text(name)) {
 			add(name, "Enter an http or https address without a user name, query or fragment, such as https://example.com.")
 		}
 	}
@@ -293,13 +293,13 @@ func host(kind string, settings map[string]any) string {
 		return "Amazon S3"
 	}
 	if token := address.Text("token_url"); kind == HTTP && token != "" { // it gets the client secret
-		return serverOf(address.Text(name)) + " and " + serverOf(token)
+		return ServerOf(address.Text(name)) + " and " + ServerOf(token)
 	}
-	return serverOf(address.Text(name))
+	return ServerOf(address.Text(name))
 }
 
-// serverOf is the scheme, host and port of an address.
-func serverOf(address string) string {
+// ServerOf is the scheme, host and port of an address.
+func ServerOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return address
@@ -308,7 +308,8 @@ func serverOf(address string) string {
 	return strings.ToLower(u.Scheme + "://" + net.JoinHostPort(u.Hostname(), port))
 }
 
-func webAddress(text string) bool {
+// WebAddress reports whether text is an http or https address without a user name, query or fragment.
+func WebAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }

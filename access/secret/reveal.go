@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -20,18 +21,21 @@ func (s *Service) Exists(ctx context.Context, name string) bool {
 	if err != nil || !ValidName(name) {
 		return false
 	}
-	_, err = s.value(ctx, subject.ProjectID, name)
+	if row, err := s.queries.GetSecret(ctx, subject.ProjectID, name); err == nil && row.Store != nil {
+		return true // a launch does not wait for the store; the attempt reads the value
+	}
+	_, err = s.value(ctx, subject.ProjectID, name, recently)
 	return err == nil
 }
 
 // Reveal returns the value of a project's secret. Only the engine may call it, to pass
 // the value to the attempt that references it; for all other subjects, including
-// administrators, it returns apperr.Forbidden.
+// administrators, it returns apperr.Forbidden. A value of a secret store can be some seconds old.
 func (s *Service) Reveal(ctx context.Context, project uuid.UUID, name string) (string, error) {
-	if subject, ok := auth.SubjectOf(ctx); !ok || subject.Role != auth.RoleSystem {
-		return "", apperr.New(apperr.Forbidden, "Only tasks can read values of secrets.")
+	if err := engineOnly(ctx); err != nil {
+		return "", err
 	}
-	return s.value(ctx, project, name)
+	return s.value(ctx, project, name, recently)
 }
 
 // NoteUse records that an execution of a workflow received the secrets. The engine
@@ -55,14 +59,18 @@ func (s *Service) NoteDatastoreUse(ctx context.Context, project uuid.UUID, names
 	return s.NoteUse(ctx, project, "", uuid.Nil, names)
 }
 
-// value looks up a secret in the store and then in the providers.
-func (s *Service) value(ctx context.Context, project uuid.UUID, name string) (string, error) {
+// value looks up a secret in the database and then in the providers. A value of a secret store can be
+// as old as maxAge.
+func (s *Service) value(ctx context.Context, project uuid.UUID, name string, maxAge time.Duration) (string, error) {
 	if !ValidName(name) {
 		return "", absent(name)
 	}
 	row, err := s.queries.GetSecret(ctx, project, name)
+	if err == nil && row.Store != nil {
+		return s.resolve(ctx, project, name, *referenceOf(row), maxAge)
+	}
 	if err == nil {
-		value, err := s.keys.Open(row.KeyID, Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}, row.Name, row.Sealed)
+		value, err := s.keys.Open(*row.KeyID, Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}, row.Name, row.Sealed)
 		if err != nil {
 			return "", apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("The secret %q cannot be decrypted: its encryption key is not on this server. Enter its value again.", name))
 		}
@@ -115,20 +123,20 @@ func (s *Service) Reseal(ctx context.Context) (int, error) {
 	}
 	resealed := 0
 	err := db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
-		rows, err := q.ListSecretsOfOtherKeys(ctx, s.keys.current, maxReseal)
+		rows, err := q.ListSecretsOfOtherKeys(ctx, &s.keys.current, maxReseal)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
 			place := Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}
-			value, err := s.keys.Open(row.KeyID, place, row.Name, row.Sealed)
+			value, err := s.keys.Open(*row.KeyID, place, row.Name, row.Sealed)
 			if errors.Is(err, ErrKeyMissing) {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			if err := q.ResealSecret(ctx, s.keys.current, s.keys.Seal(place, row.Name, value), row.ProjectID, row.Name); err != nil {
+			if err := q.ResealSecret(ctx, &s.keys.current, s.keys.Seal(place, row.Name, value), row.ProjectID, row.Name); err != nil {
 				return err
 			}
 			resealed++

@@ -20,7 +20,8 @@ import (
 type Secret struct {
 	Name        string
 	Description string
-	Source      string // "" for the store of the project; else the Label of its provider
+	Source      string     // "" for a secret of the project; else the Label of its provider
+	Reference   *Reference // nil: the value is stored here
 	CreatedAt   time.Time
 	CreatedBy   string
 	UpdatedAt   time.Time
@@ -28,8 +29,8 @@ type Secret struct {
 	Uses        []Use // newest first
 }
 
-// Editable reports whether this server stores the value, so that it can be replaced and
-// deleted here.
+// Editable reports whether the value or the reference to it is stored here, so that it can be
+// replaced and deleted here.
 func (s Secret) Editable() bool { return s.Source == "" }
 
 // Use records that a workflow, or the datastore of Metaflow of the project, received a secret.
@@ -81,6 +82,7 @@ type Service struct {
 	queries   *db.Queries
 	keys      Keyring
 	providers []Provider
+	stores    Stores // nil: no secret refers to a store
 	now       func() time.Time
 }
 

@@ -16,8 +16,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// List returns the secrets of the subject's current project by name: those of the
-// store, and those of providers.
+// List returns the secrets of the subject's current project by name: its own, and those of providers.
 func (s *Service) List(ctx context.Context) ([]Secret, error) {
 	subject, err := auth.Authorize(ctx, auth.SecretRead)
 	if err != nil {
@@ -80,10 +79,11 @@ func (s *Service) Get(ctx context.Context, name string) (Secret, error) {
 	return list[i], nil
 }
 
-// Edit is a secret to store. Create refuses a name that exists.
+// Edit is a secret to store: a value, or a reference to one. Create refuses a name that exists.
 type Edit struct {
 	Name        string
 	Value       string
+	Reference   *Reference
 	Description string
 	Create      bool
 }
@@ -96,6 +96,10 @@ func (e Edit) check() error {
 		add("name", `Use 1 to 100 letters, digits, ".", "_" and "-"; start with a letter, a digit or "_".`)
 	}
 	switch {
+	case e.Reference != nil && e.Value != "":
+		add("value", "Enter either a value or a reference to a secret store.")
+	case e.Reference != nil:
+		fields = append(fields, e.Reference.Check()...)
 	case e.Value == "":
 		add("value", "Enter the value.")
 	case len(e.Value) > MaxValue:
@@ -126,11 +130,19 @@ func (s *Service) Put(ctx context.Context, e Edit) (Secret, error) {
 	if err != nil {
 		return Secret{}, err
 	}
-	sealed := s.keys.Seal(place, e.Name, e.Value)
+	c := content{}
+	if e.Reference == nil {
+		c.keyID, c.sealed = &s.keys.current, s.keys.Seal(place, e.Name, e.Value)
+	} else if err := s.checkReference(ctx, place, *e.Reference); err != nil {
+		return Secret{}, err
+	} else {
+		c.Reference = *e.Reference
+		c.store, c.path, c.key, c.version = &c.Store, &c.Path, &c.Key, &c.Version
+	}
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
 		old, err := q.LockSecret(ctx, place.ProjectID, e.Name)
 		if db.IsNoRows(err) {
-			return s.insert(ctx, q, place, subject, e, sealed)
+			return s.insert(ctx, q, place, subject, e, &c)
 		}
 		if err != nil {
 			return err
@@ -139,14 +151,17 @@ func (s *Service) Put(ctx context.Context, e Edit) (Secret, error) {
 			return taken(e.Name)
 		}
 		_, err = q.UpdateSecret(ctx, db.UpdateSecretParams{
-			Description: e.Description, KeyID: s.keys.current, Sealed: sealed, Now: s.now(), Actor: subject.Name,
-			ProjectID: place.ProjectID, Name: e.Name,
+			Description: e.Description, KeyID: c.keyID, Sealed: c.sealed, Now: s.now(), Actor: subject.Name,
+			Store: c.store, StorePath: c.path, StoreKey: c.key, StoreVersion: c.version, ProjectID: place.ProjectID, Name: e.Name,
 		})
 		if err != nil {
-			return err
+			return storeGone(err, e)
 		}
-		return audit.Record(ctx, q, entry("secret.replace", place, e.Name,
-			facts{Description: old.Description}, facts{Description: e.Description, Value: "replaced"}))
+		after := factsOf(e.Description, e.Reference)
+		if e.Reference == nil {
+			after.Value = "replaced"
+		}
+		return audit.Record(ctx, q, entry("secret.replace", place, e.Name, factsOf(old.Description, referenceOf(old)), after))
 	})
 	if err != nil {
 		return Secret{}, fmt.Errorf("store secret %s: %w", e.Name, err)
@@ -154,7 +169,35 @@ func (s *Service) Put(ctx context.Context, e Edit) (Secret, error) {
 	return s.Get(ctx, e.Name)
 }
 
-func (s *Service) insert(ctx context.Context, q *db.Queries, place Owner, subject auth.Subject, e Edit, sealed []byte) error {
+// content are the columns of the value or the reference of a secret.
+type content struct {
+	keyID  *string
+	sealed []byte
+	Reference
+	store, path, key, version *string // of Reference; nil for a value
+}
+
+// checkReference returns why the project may not have the reference.
+func (s *Service) checkReference(ctx context.Context, place Owner, ref Reference) error {
+	if s.stores == nil {
+		return noStore(ref.Store)
+	}
+	return s.stores.Check(ctx, place, ref)
+}
+
+func noStore(name string) error {
+	return apperr.InvalidFields("The secret has invalid values.", []apperr.Field{{Path: "store", Message: fmt.Sprintf("There is no secret store %q for this project.", name)}})
+}
+
+// storeGone is the error of a store that was deleted in the meantime.
+func storeGone(err error, e Edit) error {
+	if e.Reference != nil && db.Constraint(err) == "secrets_store_fkey" {
+		return noStore(e.Reference.Store)
+	}
+	return err
+}
+
+func (s *Service) insert(ctx context.Context, q *db.Queries, place Owner, subject auth.Subject, e Edit, c *content) error {
 	n, err := q.CountSecrets(ctx, place.ProjectID)
 	if err != nil {
 		return err
@@ -164,15 +207,15 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, place Owner, subjec
 	}
 	err = q.InsertSecret(ctx, db.InsertSecretParams{
 		ProjectID: place.ProjectID, TenantID: place.TenantID, Name: e.Name, Description: e.Description,
-		KeyID: s.keys.current, Sealed: sealed, Now: s.now(), Actor: subject.Name,
+		KeyID: c.keyID, Sealed: c.sealed, Store: c.store, StorePath: c.path, StoreKey: c.key, StoreVersion: c.version, Now: s.now(), Actor: subject.Name,
 	})
 	if db.Constraint(err) == "secrets_pkey" {
 		return taken(e.Name)
 	}
 	if err != nil {
-		return err
+		return storeGone(err, e)
 	}
-	return audit.Record(ctx, q, entry("secret.create", place, e.Name, nil, facts{Description: e.Description}))
+	return audit.Record(ctx, q, entry("secret.create", place, e.Name, nil, factsOf(e.Description, e.Reference)))
 }
 
 func taken(name string) error {
@@ -202,7 +245,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		if _, err := q.DeleteSecret(ctx, place.ProjectID, name); err != nil {
 			return fmt.Errorf("delete secret %s: %w", name, err)
 		}
-		return audit.Record(ctx, q, entry("secret.delete", place, name, facts{Description: old.Description}, nil))
+		return audit.Record(ctx, q, entry("secret.delete", place, name, factsOf(old.Description, referenceOf(old)), nil))
 	})
 }
 
@@ -210,6 +253,18 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 type facts struct {
 	Description string `json:"description"`
 	Value       string `json:"value,omitempty"` // "replaced", never a value
+	Store       string `json:"store,omitempty"`
+	Path        string `json:"path,omitempty"`
+	Key         string `json:"key,omitempty"`
+	Version     string `json:"version,omitempty"`
+}
+
+func factsOf(description string, ref *Reference) facts {
+	f := facts{Description: description}
+	if ref != nil {
+		f.Store, f.Path, f.Key, f.Version = ref.Store, ref.Path, ref.Key, ref.Version
+	}
+	return f
 }
 
 func entry(action string, p Owner, name string, before, after any) audit.Entry {
@@ -220,7 +275,7 @@ func entry(action string, p Owner, name string, before, after any) audit.Entry {
 
 func fromRow(row db.Secret) Secret {
 	return Secret{
-		Name: row.Name, Description: row.Description,
+		Name: row.Name, Description: row.Description, Reference: referenceOf(row),
 		CreatedAt: row.CreatedAt, CreatedBy: row.CreatedBy, UpdatedAt: row.UpdatedAt, UpdatedBy: row.UpdatedBy,
 	}
 }

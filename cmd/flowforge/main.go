@@ -64,7 +64,7 @@ func newRootCommand() *cobra.Command {
 		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newOptionsCommand(), newPresetCommand(), newSweepCommand(), newScheduleCommand(), newBackfillCommand(), newTriggerCommand(), newEventsCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newCompareCommand(), newDiffCommand(), newLineageCommand(), newModelCommand(), newDatasetCommand(), newReportCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newDeleteCommand(), newNodeCommand())
-	group(root, "resources", "Limits, storage, connections, pools and notifications:", newQuotaCommand(), newSemaphoresCommand(), newConnectionCommand(), newPoolCommand(), newNotificationCommand(), newInboxCommand(), newMetaflowCommand(), newGCCommand())
+	group(root, "resources", "Limits, storage, connections, pools and notifications:", newQuotaCommand(), newSemaphoresCommand(), newConnectionCommand(), newSecretCommand(), newSecretStoreCommand(), newPoolCommand(), newNotificationCommand(), newInboxCommand(), newMetaflowCommand(), newGCCommand())
 	group(root, "server", "Server:", newServeCommand(), newWorkerCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
 	root.AddCommand(newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand())
 	return root

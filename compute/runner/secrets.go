@@ -29,7 +29,10 @@ func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
 		message.Grants = append(message.Grants, s.Grant)
 	}
 	var values []string
-	err := a.s.server.persistently(ctx, nil, func() error {
+	var last error
+	waiting := func() { a.system(levelWarn, "The attempt waits for its secrets. "+reasonOf(last)) }
+	err := a.s.server.persistently(ctx, waiting, func() (failed error) {
+		defer func() { last = failed }()
 		ctx, cancel := context.WithTimeout(ctx, secretsLimit)
 		defer cancel()
 		req := connect.NewRequest(message)
@@ -48,6 +51,14 @@ func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
 		a.masker.Store(masking.New(values...))
 	}
 	return values, err
+}
+
+// reasonOf is why the server returned no secrets.
+func reasonOf(err error) string {
+	if e, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
+		return e.Message()
+	}
+	return "The server does not answer."
 }
 
 // placeSecrets replaces the marks in the inputs with the values.

@@ -25,6 +25,10 @@ func (s *taskServer) GetSecrets(_ context.Context, req *connect.Request[flowforg
 	if req.Header().Get("Authorization") != "Bearer token-"+req.Msg.TaskId {
 		return nil, connect.NewError(connect.CodeUnauthenticated, fmt.Errorf("the token is not valid"))
 	}
+	if s.silentStore > 0 {
+		s.silentStore--
+		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("The secret store did not return the path team/db: it is not reachable."))
+	}
 	resp := &flowforgev1.GetSecretsResponse{}
 	for _, g := range req.Msg.Grants {
 		value, ok := s.secrets[g.Name]
@@ -142,6 +146,20 @@ func TestASecretThatIsGoneFailsTheStart(t *testing.T) {
 	spec := secretive("c", "true", "tracker")
 	spec.Token = "token-a"
 	wantOutcome(t, b.run(t, spec), flowforgev1.Outcome_OUTCOME_START_FAILED)
+}
+
+// TestAnAttemptWaitsForItsSecrets: the command starts when the store is back, with the value, and the
+// log says why it waited.
+func TestAnAttemptWaitsForItsSecrets(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.server.secrets, b.server.silentStore = map[string]string{"tracker": secretValue}, 3
+	f := b.run(t, secretive("a", `[ "${#FLOWFORGE_PARAM_K0}" = 16 ] || exit 3; echo started`, "tracker"))
+	wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_SUCCEEDED)
+	system := b.server.lines("a", "system")
+	if n := strings.Count(strings.Join(system, "\n"), "The attempt waits for its secrets. The secret store did not return the path team/db: it is not reachable."); n != 1 {
+		t.Errorf("%d notes in %q", n, system)
+	}
 }
 
 // TestInputsOfADeadRunnerAreRemoved: the next runner removes the inputs of a killed one.

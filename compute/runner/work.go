@@ -28,7 +28,7 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 		return stopped(cause, -1)
 	}
 	if err != nil {
-		e := startFailed("The attempt could not be prepared: " + err.Error() + ".")
+		e := startFailed("The attempt could not be prepared: " + strings.TrimSuffix(err.Error(), ".") + ".")
 		if tokenRefused(err) {
 			e.class = classToken
 		}

@@ -11,11 +11,13 @@ SELECT * FROM secrets WHERE project_id = @project_id ORDER BY name LIMIT @row_li
 SELECT count(*) FROM secrets WHERE project_id = @project_id;
 
 -- name: InsertSecret :exec
-INSERT INTO secrets (project_id, tenant_id, name, description, key_id, sealed, created_at, created_by, updated_at, updated_by)
-VALUES (@project_id, @tenant_id, @name, @description, @key_id, @sealed, @now, @actor, @now, @actor);
+INSERT INTO secrets (project_id, tenant_id, name, description, key_id, sealed, store, store_path, store_key, store_version,
+    created_at, created_by, updated_at, updated_by)
+VALUES (@project_id, @tenant_id, @name, @description, @key_id, @sealed, @store, @store_path, @store_key, @store_version, @now, @actor, @now, @actor);
 
 -- name: UpdateSecret :execrows
-UPDATE secrets SET description = @description, key_id = @key_id, sealed = @sealed, updated_at = @now, updated_by = @actor
+UPDATE secrets SET description = @description, key_id = @key_id, sealed = @sealed, store = @store, store_path = @store_path,
+    store_key = @store_key, store_version = @store_version, updated_at = @now, updated_by = @actor
 WHERE project_id = @project_id AND name = @name;
 
 -- name: DeleteSecret :execrows

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/apperr"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
@@ -64,8 +65,9 @@ func (as *attemptSpecs) noteConnection(ctx context.Context, name string) error {
 	return as.loop.driver.config.Connections.NoteUse(auth.AsSystem(ctx), as.loop.row.ProjectID, as.loop.row.WorkflowName, as.loop.id, name)
 }
 
-// reveal returns the value of a secret, or of a secret field of a connection.
-func (s *SecretService) reveal(ctx context.Context, project uuid.UUID, name string) (string, error) {
+// reveal returns the value of a secret, or of a secret field of a connection. ofSecret reads the value
+// of a secret.
+func (s *SecretService) reveal(ctx context.Context, project uuid.UUID, name string, ofSecret revealing) (string, error) {
 	if connection, field, ok := connectionField(name); ok {
 		if s.config.Connections == nil {
 			return "", apperr.New(apperr.NotFound, "This server has no connections.")
@@ -75,8 +77,11 @@ func (s *SecretService) reveal(ctx context.Context, project uuid.UUID, name stri
 	if s.config.Secrets == nil {
 		return "", apperr.New(apperr.NotFound, "This server has no secrets.")
 	}
-	return s.config.Secrets.Reveal(ctx, project, name)
+	return ofSecret(s.config.Secrets, ctx, project, name)
 }
+
+// revealing is a way to read the value of a secret.
+type revealing func(secrets *secret.Service, ctx context.Context, project uuid.UUID, name string) (string, error)
 
 // gatherFields adds the names of the secret fields of connections; it leaves out deleted ones.
 func (s *SecretService) gatherFields(ctx context.Context, names map[string]bool, project uuid.UUID, connections map[string]bool) error {

@@ -17,7 +17,7 @@ func (as *attemptSpecs) addHost(ctx context.Context, spec launcher.Attempt, i in
 	config := as.loop.driver.config
 	for _, s := range op.Host.Secrets {
 		if s.Optional && config.Secrets != nil {
-			if _, err := config.Secrets.Reveal(auth.AsSystem(ctx), as.loop.row.ProjectID, s.Secret); apperr.Is(err, apperr.NotFound) {
+			if has, err := config.Secrets.Has(auth.AsSystem(ctx), as.loop.row.ProjectID, s.Secret); err == nil && !has {
 				continue
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/workflow"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -30,9 +31,11 @@ func mayNameSecrets(op *workflow.Operator, name string) bool {
 // SecretService reveals secrets to tasks, and their values to what masks them.
 type SecretService struct{ *core }
 
-// OfAttempt returns the values that the calling attempt was granted, in the order of grants.
+// OfAttempt returns the values that the calling attempt was granted, in the order of grants. Values
+// of secret stores are read now, so an attempt gets those that were rotated before it started.
 // It returns Forbidden for a grant of another attempt, Conflict when the attempt has ended,
-// and NotFound for a secret that was deleted in the meantime.
+// NotFound for a secret that was deleted in the meantime, Unavailable while a secret store does not
+// answer, and Conflict when a store has no value.
 func (s *SecretService) OfAttempt(ctx context.Context, grants []*flowforgev1.SecretGrant) ([]string, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {
@@ -55,7 +58,7 @@ func (s *SecretService) OfAttempt(ctx context.Context, grants []*flowforgev1.Sec
 	system := auth.AsSystem(ctx)
 	values := make([]string, len(names))
 	for i, name := range names {
-		if values[i], err = s.reveal(system, scope.ProjectID, name); err != nil {
+		if values[i], err = s.reveal(system, scope.ProjectID, name, (*secret.Service).RevealNow); err != nil {
 			return nil, err
 		}
 	}
@@ -113,11 +116,11 @@ func (s *SecretService) Names(ctx context.Context, id uuid.UUID) ([]string, erro
 }
 
 // Values returns the values of the project's secrets with these names; it leaves out
-// deleted ones. It is for masking, on behalf of the engine.
+// deleted ones, and those that this server never read and cannot read from their store. It is for masking, on behalf of the engine.
 func (s *SecretService) Values(ctx context.Context, project uuid.UUID, names []string) ([]string, error) {
 	values := make([]string, 0, len(names))
 	for _, name := range names {
-		value, err := s.reveal(ctx, project, name) // checks the permission
+		value, err := s.reveal(ctx, project, name, (*secret.Service).RevealForMasking) // checks the permission
 		if apperr.Is(err, apperr.NotFound) {
 			continue
 		}

@@ -115,6 +115,15 @@ func pathID(r *http.Request, name string) (uuid.UUID, error) {
 	return id, nil
 }
 
+// TabsAt are the pages of administration that the reader may open, with that of an address selected.
+func (h *Pages) TabsAt(r *http.Request, address string) []ui.Tab {
+	tabs := h.tabs(r, "", false)
+	for i := range tabs {
+		tabs[i].Current = tabs[i].URL == address
+	}
+	return tabs
+}
+
 // tabs are the pages of administration that the reader may open.
 func (h *Pages) tabs(r *http.Request, current views.Section, users bool) []ui.Tab {
 	subject, _ := auth.SubjectOf(r.Context())
@@ -127,6 +136,7 @@ func (h *Pages) tabs(r *http.Request, current views.Section, users bool) []ui.Ta
 	}
 	if subject.May(auth.Administer, auth.Installation) {
 		tabs = append(tabs, ui.Tab{Name: "Worker pools", URL: views.PoolsURL(), Icon: "link"})
+		tabs = append(tabs, ui.Tab{Name: "Secret stores", URL: views.SecretStoresURL(), Icon: "key"})
 		tabs = append(tabs, ui.Tab{Name: "Storage", URL: views.StorageURL(), Icon: "box", Current: current == views.SectionStorage})
 	}
 	if page.ReadsAudit(subject) {

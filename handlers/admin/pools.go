@@ -64,11 +64,7 @@ func (h poolPages) showPools(w http.ResponseWriter, r *http.Request, open openFo
 
 // poolTabs are the tabs of administration with that of pools selected.
 func (h poolPages) poolTabs(r *http.Request) []ui.Tab {
-	tabs := h.tabs(r, "", false)
-	for i := range tabs {
-		tabs[i].Current = tabs[i].URL == views.PoolsURL()
-	}
-	return tabs
+	return h.TabsAt(r, views.PoolsURL())
 }
 
 // poolState is the state of a pool in words, and the state whose icon it has.

@@ -22,6 +22,7 @@ import (
 	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/identity"
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/secretstore"
 	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/compute/pool"
@@ -177,6 +178,7 @@ type Config struct {
 	Datastores    *datastore.Service // of Metaflow
 	Table         *table.Service
 	Secrets       *secret.Service
+	SecretStores  *secretstore.Service
 	Connections   *connection.Service
 	Pools         *pool.Service
 	Tenancy       *tenancy.Service

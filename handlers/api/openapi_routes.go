@@ -40,6 +40,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Connections", Description: "Connections of tasks to databases, buckets and APIs. Secret fields are never returned."},
 		{Name: "Pools", Description: "Pools of machines outside the cluster that pull tasks."},
 		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
+		{Name: "Secret stores", Description: "Managers of secrets outside FlowForge that secrets can refer to. Credentials are never returned."},
 		{Name: "Metaflow", Description: "Metaflow datastore of a project."},
 		{Name: "Quotas", Description: "Resource limits and usage."},
 		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, with their members."},

@@ -44,7 +44,7 @@ func (c *Config) resources() []resource {
 		&catalogueAPI{Catalogue: c.Catalogue, Registry: c.Registry, Artifacts: c.Artifacts, Scope: c.Scope, Content: c.Content},
 		&datasetAPI{c.Datasets},
 		&quotaAPI{c.Quotas},
-		&secretAPI{c.Secrets},
+		&secretAPI{c.Secrets}, &secretStoreAPI{c.SecretStores},
 		&connectionAPI{c.Connections}, &poolAPI{c.Pools},
 		&metaflowAPI{c.Datastores},
 		presets,

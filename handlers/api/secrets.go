@@ -3,39 +3,13 @@ package api
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/web/contract"
 )
-
-type secretBody struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Source      string          `json:"source,omitempty" doc:"Source of the value, if the server does not store it"`
-	CreatedAt   *time.Time      `json:"created_at,omitempty"`
-	CreatedBy   string          `json:"created_by,omitempty"`
-	UpdatedAt   *time.Time      `json:"updated_at,omitempty"`
-	UpdatedBy   string          `json:"updated_by,omitempty"`
-	UsedBy      []secretUseBody `json:"used_by"`
-}
-
-type secretUseBody struct {
-	Workflow    string    `json:"workflow" doc:"Workflow name; empty for the project's Metaflow datastore"`
-	ExecutionID string    `json:"execution_id" doc:"Latest execution that received the secret; empty for the Metaflow datastore"`
-	UsedAt      time.Time `json:"used_at"`
-}
-
-type secretList struct {
-	Secrets []secretBody `json:"secrets"`
-}
-
-type secretInput struct {
-	Value       string `json:"value" doc:"Secret value: 4 characters to 64 KiB of text. Never returned" writeOnly:"true" minLength:"4" maxLength:"65536"`
-	Description string `json:"description,omitempty" maxLength:"300"`
-}
 
 // secretPath names one secret.
 type secretPath struct {
@@ -62,19 +36,19 @@ func (h *secretAPI) mount(api *operations) {
 	operation(api, remove, h.apiDeleteSecret)
 }
 
-func (h *secretAPI) apiSecrets(ctx context.Context, _ *struct{}) (*body[secretList], error) {
+func (h *secretAPI) apiSecrets(ctx context.Context, _ *struct{}) (*body[contract.SecretList], error) {
 	list, err := h.Secrets.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := secretList{Secrets: make([]secretBody, 0, len(list))}
+	out := contract.SecretList{Secrets: make([]contract.SecretBody, 0, len(list))}
 	for _, s := range list {
 		out.Secrets = append(out.Secrets, toSecretBody(s))
 	}
 	return reply(out), nil
 }
 
-func (h *secretAPI) apiSecret(ctx context.Context, in *secretPath) (*body[secretBody], error) {
+func (h *secretAPI) apiSecret(ctx context.Context, in *secretPath) (*body[contract.SecretBody], error) {
 	s, err := h.Secrets.Get(ctx, in.Name)
 	if err != nil {
 		return nil, err
@@ -85,11 +59,16 @@ func (h *secretAPI) apiSecret(ctx context.Context, in *secretPath) (*body[secret
 // PutSecretInput is the request of put-secret.
 type PutSecretInput struct {
 	Name string `path:"name" pattern:"^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$" patternDescription:"letters, digits, . _ and -, at most 100"`
-	Body secretInput
+	Body contract.SecretInput
 }
 
-func (h *secretAPI) apiPutSecret(ctx context.Context, in *PutSecretInput) (*body[secretBody], error) {
-	s, err := h.Secrets.Put(ctx, secret.Edit{Name: in.Name, Value: in.Body.Value, Description: in.Body.Description})
+func (h *secretAPI) apiPutSecret(ctx context.Context, in *PutSecretInput) (*body[contract.SecretBody], error) {
+	edit := secret.Edit{Name: in.Name, Value: in.Body.Value, Description: in.Body.Description}
+	if in.Body.Reference != nil {
+		reference := secret.Reference(*in.Body.Reference)
+		edit.Reference = &reference
+	}
+	s, err := h.Secrets.Put(ctx, edit)
 	if err != nil {
 		return nil, err
 	}
@@ -103,13 +82,17 @@ func (h *secretAPI) apiDeleteSecret(ctx context.Context, in *secretPath) (*struc
 	return nil, nil
 }
 
-func toSecretBody(s secret.Secret) secretBody {
-	b := secretBody{Name: s.Name, Description: s.Description, Source: s.Source, UsedBy: []secretUseBody{}}
+func toSecretBody(s secret.Secret) contract.SecretBody {
+	b := contract.SecretBody{Name: s.Name, Description: s.Description, Source: s.Source, UsedBy: []contract.SecretUse{}}
+	if s.Reference != nil {
+		reference := contract.SecretReference(*s.Reference)
+		b.Reference = &reference
+	}
 	if s.Editable() {
 		b.CreatedAt, b.CreatedBy, b.UpdatedAt, b.UpdatedBy = &s.CreatedAt, s.CreatedBy, &s.UpdatedAt, s.UpdatedBy
 	}
 	for _, u := range s.Uses {
-		use := secretUseBody{Workflow: u.Workflow, UsedAt: u.At}
+		use := contract.SecretUse{Workflow: u.Workflow, UsedAt: u.At}
 		if u.ExecutionID != uuid.Nil {
 			use.ExecutionID = u.ExecutionID.String()
 		}

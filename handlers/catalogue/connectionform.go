@@ -25,7 +25,7 @@ func readConnectionForm(w http.ResponseWriter, r *http.Request) error {
 // readConnection reads a change of c from its form. An empty secret field keeps its value unless
 // its box indicates that it is removed.
 func readConnection(r *http.Request, c connection.Connection) (connection.Edit, error) {
-	edit := connection.Edit{Name: c.Name, Kind: c.Kind, Description: r.PostForm.Get("description"), Declared: c.Declared, Values: map[string]any{}}
+	edit := connection.Edit{Name: c.Name, Kind: c.Kind, Description: r.PostForm.Get("description"), Declared: c.Declared}
 	if c.Kind == connection.Custom {
 		var err error
 		if edit.Declared, err = readDeclared(r.PostForm.Get("declared")); err != nil {
@@ -33,21 +33,28 @@ func readConnection(r *http.Request, c connection.Connection) (connection.Edit, 
 		}
 	}
 	c.Declared = edit.Declared
-	for _, f := range c.Fields() {
+	edit.Values = readValues(r, c.Fields())
+	return edit, nil
+}
+
+// readValues reads the values of fields from a form.
+func readValues(r *http.Request, fields []connection.Field) map[string]any {
+	values := map[string]any{}
+	for _, f := range fields {
 		if _, sent := r.PostForm["values."+f.Name]; !sent {
 			continue
 		}
 		value := typedLines(r.PostForm.Get("values." + f.Name))
 		switch {
 		case !f.Secret:
-			edit.Values[f.Name] = strings.TrimSpace(value)
+			values[f.Name] = strings.TrimSpace(value)
 		case value != "":
-			edit.Values[f.Name] = value
+			values[f.Name] = value
 		case r.PostForm.Get("remove."+f.Name) != "":
-			edit.Values[f.Name] = nil
+			values[f.Name] = nil
 		}
 	}
-	return edit, nil
+	return values
 }
 
 // readDeclared reads the fields of a custom connection, one for each line: "NAME: TYPE, secret, required".

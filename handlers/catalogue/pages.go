@@ -1,14 +1,16 @@
-// Package catalogue contains the pages of workflows, templates, types, secrets and
-// connections.
+// Package catalogue contains the pages of workflows, templates, types, secrets, secret
+// stores and connections.
 package catalogue
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/access/connection"
 	"github.com/flowforge/flowforge/access/secret"
+	"github.com/flowforge/flowforge/access/secretstore"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/schedule"
@@ -18,22 +20,26 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/planview"
 	"github.com/flowforge/flowforge/handlers/source"
+	"github.com/flowforge/flowforge/views/ui"
 )
 
 // Config contains the dependencies of the pages.
 type Config struct {
-	Now         func() time.Time
-	Workflows   *workflow.Service
-	Schedules   *schedule.Service
-	Executions  *query.Reader
-	Catalogue   *catalogue.Service
-	Secrets     *secret.Service
-	Connections *connection.Service
-	Packages    source.Packages
-	Drawings    *planview.Drawings // layouts of the versions in use
-	Forms       *form.Forms
-	Rows        *executions.Rows
-	Page        *page.Shell
+	Now          func() time.Time
+	Workflows    *workflow.Service
+	Schedules    *schedule.Service
+	Executions   *query.Reader
+	Catalogue    *catalogue.Service
+	Secrets      *secret.Service
+	SecretStores *secretstore.Service
+	Connections  *connection.Service
+	Packages     source.Packages
+	Drawings     *planview.Drawings // layouts of the versions in use
+	Forms        *form.Forms
+	Rows         *executions.Rows
+	Page         *page.Shell
+	// AdminTabs are the pages of administration with that of an address selected.
+	AdminTabs func(r *http.Request, address string) []ui.Tab
 }
 
 // Pages are the pages of the catalogue. They are safe for concurrent use.
@@ -66,6 +72,14 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/secrets/{name}", h.Page.Serve(h.secretPage))
 	r.Post("/secrets/{name}", h.Page.Serve(h.replaceSecret))
 	r.Post("/secrets/{name}/delete", h.Page.Serve(h.deleteSecret))
+	stores := storePages{h}
+	r.Get("/admin/secret-stores", h.Page.Serve(stores.list))
+	r.Get("/admin/secret-stores/new", h.Page.Serve(stores.new))
+	r.Post("/admin/secret-stores", h.Page.Serve(stores.add))
+	r.Get("/admin/secret-stores/{name}", h.Page.Serve(stores.store))
+	r.Post("/admin/secret-stores/{name}", h.Page.Serve(stores.change))
+	r.Post("/admin/secret-stores/{name}/test", h.Page.Serve(stores.test))
+	r.Post("/admin/secret-stores/{name}/delete", h.Page.Serve(stores.remove))
 	r.Get("/connections", h.Page.Serve(h.connectionsPage))
 	r.Get("/connections/new", h.Page.Serve(h.newConnectionPage))
 	r.Post("/connections", h.Page.Serve(h.addConnection))

@@ -34,6 +34,9 @@ func (h *Pages) renderSecrets(w http.ResponseWriter, r *http.Request, status int
 	}
 	if page.MayWriteSecrets(r) {
 		form.Action = views.SecretsURL()
+		if err := h.offerStores(r, form, typedReference(r)); err != nil {
+			return err
+		}
 		m.Form = form
 	}
 	if name := r.URL.Query().Get("deleted"); secret.ValidName(name) {
@@ -77,6 +80,13 @@ func (h *Pages) renderSecret(w http.ResponseWriter, r *http.Request, status int,
 	if s.Editable() && page.MayWriteSecrets(r) {
 		if form == nil {
 			form = &views.SecretForm{Description: s.Description}
+		}
+		ref := s.Reference
+		if r.Method == http.MethodPost {
+			ref = typedReference(r)
+		}
+		if err := h.offerStores(r, form, ref); err != nil {
+			return err
 		}
 		form.Action, form.Name, form.NameFixed = views.SecretURL(s.Name), s.Name, true
 		m.Form, m.Row.DeleteURL = form, views.SecretDeleteURL(s.Name)
@@ -128,7 +138,21 @@ func readSecret(w http.ResponseWriter, r *http.Request, name string) (secret.Edi
 	if name == "" {
 		name = r.PostForm.Get("name")
 	}
-	return secret.Edit{Name: name, Value: typedLines(r.PostForm.Get("value")), Description: r.PostForm.Get("description")}, nil
+	edit := secret.Edit{Name: name, Reference: typedReference(r), Description: r.PostForm.Get("description")}
+	if edit.Reference == nil {
+		edit.Value = typedLines(r.PostForm.Get("value"))
+	}
+	return edit, nil
+}
+
+// typedReference is the reference to a secret store in a form; nil without a store.
+func typedReference(r *http.Request) *secret.Reference {
+	store := r.PostForm.Get("store")
+	if store == "" {
+		return nil
+	}
+	typed := func(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
+	return &secret.Reference{Store: store, Path: typed("path"), Key: typed("key"), Version: typed("version")}
 }
 
 // typedLines restores the line breaks that a text area changed.
@@ -150,6 +174,9 @@ func secretProblem(edit secret.Edit, err error) *views.SecretForm {
 func (h *Pages) secretRow(r *http.Request, s secret.Secret) views.SecretRow {
 	clock := h.Page.Clock(r)
 	row := views.SecretRow{Name: s.Name, URL: views.SecretURL(s.Name), Description: s.Description, Source: s.Source}
+	if s.Reference != nil {
+		row.Reference = s.Reference.Store + ", " + s.Reference.Place()
+	}
 	if s.Editable() {
 		row.Added = "by " + s.CreatedBy + ", " + clock.Moment(s.CreatedAt).Text
 		if s.UpdatedAt.After(s.CreatedAt) {

@@ -31,6 +31,7 @@ func sections() []views.DocSection {
 			doc("launch-forms", "Fields, rules between inputs, and presets."),
 			doc("connections", "How tasks reach databases, buckets and APIs."),
 			doc("jobs", "Operators that call other systems: SQL statements, HTTP requests, gRPC calls and sensors that wait."),
+			doc("secrets", "Values of tasks that stay hidden: stored, or read from Vault, AWS, Google Cloud, files or variables."),
 			doc("search", "The query language of executions: names, operators, logs and limits."),
 			doc("reports", "Markdown pages with live tables, charts and artifacts."),
 			doc("renderers", "Custom pages that show and edit the values of your types."),

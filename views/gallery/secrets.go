@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
 )
 
 func secretEntries() []Entry {
@@ -27,6 +28,36 @@ func secretEntries() []Entry {
 			m.Form.Errors = map[string]string{"name": "Use 1 to 100 letters, digits, \".\", \"_\" and \"-\".", "value": "Enter the value."}
 			return views.SecretsPage(m)
 		}},
+		{"secret-from-store", "Secret from a secret store", func(f views.Page) templ.Component {
+			m := secret(f)
+			m.Row.Reference = "vault, the path vision/tracker, key token"
+			m.Form.Stores = []ui.Option{{Name: "A value that FlowForge stores"}, {Value: "vault", Name: "vault (Vault)", Selected: true}}
+			m.Form.Path, m.Form.Key, m.Form.Prefixes = "vision/tracker", "token", []string{"vault allows paths that begin with vision/"}
+			return views.SecretPage(m)
+		}},
+		{"secret-stores", "Secret stores", func(f views.Page) templ.Component {
+			return views.SecretStoresPage(views.SecretStores{Page: frame(f, "Secret stores", views.SectionAdmin), Tabs: adminTabs(0), Rows: []views.SecretStoreRow{
+				secretStoreRow(), {Name: "mounted", URL: views.SecretStoreURL("mounted"), Kind: "Files", Place: "/run/secrets/vision", Changed: "by Jonas Lindqvist, 3 May"},
+			}})
+		}},
+		{"secret-stores-empty", "Secret stores: none yet", func(f views.Page) templ.Component {
+			return views.SecretStoresPage(views.SecretStores{Page: frame(f, "Secret stores", views.SectionAdmin), Tabs: adminTabs(0), Notice: "The secret store vault was deleted."})
+		}},
+		{"secret-store-new", "New secret store", func(f views.Page) templ.Component {
+			form := secretStoreForm()
+			form.Name, form.NameFixed = "", false
+			return views.NewSecretStorePage(views.NewSecretStore{Page: frame(f, "New secret store", views.SectionAdmin), Form: &form, Kinds: []views.ConnectionKind{
+				{Label: "Vault", Summary: "HashiCorp Vault or OpenBao: an engine KV version 2.", URL: views.NewSecretStoreURL("vault"), Chosen: true},
+				{Label: "Files", URL: views.NewSecretStoreURL("file")},
+			}})
+		}},
+		{"secret-store", "Secret store: a test that failed", func(f views.Page) templ.Component {
+			return views.SecretStorePage(views.SecretStore{
+				Page: frame(f, "vault", views.SectionAdmin), Row: secretStoreRow(), Form: secretStoreForm(), TestURL: "#", DeleteURL: "#",
+				Uses:  []views.SecretStoreUse{{Project: "digits", Secret: "tracker-key", Path: "vision/tracker"}},
+				Probe: views.SecretStoreProbe{Path: "vision/db", Key: "password", PathHelp: "Read and not shown: the path in the engine, without data/.", Done: true, Detail: "The test failed: there is no such path, or this version was deleted."},
+			})
+		}},
 		{"secret", "Secret", func(f views.Page) templ.Component { return views.SecretPage(secret(f)) }},
 	}
 }
@@ -40,6 +71,28 @@ func secrets(f views.Page) views.Secrets {
 			{Name: "warehouse", URL: views.SecretURL("warehouse"), Added: "by Mei Tanaka, yesterday", Description: "Read-only user of the warehouse"},
 		},
 		Form: &views.SecretForm{Action: views.SecretsURL()},
+	}
+}
+
+func secretStoreRow() views.SecretStoreRow {
+	return views.SecretStoreRow{
+		Name: "vault", URL: views.SecretStoreURL("vault"), Kind: "Vault", Description: "Of the platform team", Place: "https://vault.example.com:8200",
+		Changed: "by Amara Okafor, 2 h ago", Used: "1 secret",
+	}
+}
+
+func secretStoreForm() views.ConnectionForm {
+	return views.ConnectionForm{
+		Store: true, Action: "#", Kind: "vault", Name: "vault", NameFixed: true, Description: "Of the platform team",
+		Fields: []views.ConnectionInput{
+			{Name: "address", Label: "Address", Help: "Such as https://vault.example.com:8200.", Value: "https://vault.example.com:8200", Required: true},
+			{Name: "authentication", Label: "Authentication", Options: []ui.Option{{Value: "approle", Name: "AppRole", Selected: true}, {Value: "token", Name: "Token"}}},
+			{Name: "role_id", Label: "Role ID", Value: "forge", For: "approle"},
+			{Name: "secret_id", Label: "Secret ID", Secret: true, Kept: true, For: "approle"},
+			{Name: "token", Label: "Token", Secret: true, For: "token"},
+			{Name: "prefix", Label: "Allowed path prefix", Value: "{namespace}/"},
+			{Name: "projects", Label: "Projects", Value: "*", Lines: true, Required: true},
+		},
 	}
 }
 

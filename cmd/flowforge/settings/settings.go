@@ -38,7 +38,7 @@ type Server struct {
 	TrustedProxies Networks `env:"FLOWFORGE_TRUSTED_PROXIES" doc:"proxies whose “X-Forwarded-For” is trusted: addresses or networks"`
 	LogLevel       Level    `env:"FLOWFORGE_LOG_LEVEL" envDefault:"INFO" doc:"level of the server's log: “DEBUG”, “INFO”, “WARN” or “ERROR”"`
 	Examples       Switch   `env:"FLOWFORGE_EXAMPLES" envDefault:"on" doc:"whether to register the examples at the first start: “on” or “off”"`
-	OutgoingHosts  Names    `env:"FLOWFORGE_OUTGOING_HOSTS" shown:"none; this machine and private networks without sign-in" doc:"hosts with or without ports, such as “db.internal:5432”, to which the server connects for connections and options of inputs even in private networks, on its own machine and at metadata services of clouds (docs/connections.md)"`
+	OutgoingHosts  Names    `env:"FLOWFORGE_OUTGOING_HOSTS" shown:"none; this machine and private networks without sign-in" doc:"hosts with or without ports, such as “db.internal:5432”, to which the server connects for connections, secret stores and options of inputs even in private networks, on its own machine and at metadata services of clouds (docs/connections.md)"`
 	DrainSeconds   int      `env:"FLOWFORGE_DRAIN_SECONDS" envDefault:"0" doc:"seconds between the first failing “/readyz” and the shutdown, so that load balancers can react"`
 }
 
