@@ -1158,6 +1158,11 @@ type QuotaUsage struct {
 	Revision     int64
 }
 
+type RecentWrite struct {
+	SubjectID uuid.UUID
+	Position  int64
+}
+
 type Report struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
