@@ -970,6 +970,17 @@ type NotificationRule struct {
 	UpdatedBy      string
 }
 
+type NotificationTemplate struct {
+	TenantID  uuid.UUID
+	ProjectID uuid.UUID
+	Kind      string
+	Event     string
+	Subject   string
+	Body      string
+	UpdatedAt time.Time
+	UpdatedBy string
+}
+
 type OpenLog struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
