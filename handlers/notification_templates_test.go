@@ -35,7 +35,7 @@ func TestNotificationTemplatePages(t *testing.T) {
 	require.Contains(t, got.body, "{{ errro }}")
 	require.Equal(t, http.StatusOK, send("/preview", "x", "{{ errro }}").status, "a preview explains what is wrong")
 	require.Contains(t, send("/preview", "x", "**{{ workflow }}**").body, "<strong>vision.train</strong>")
-	require.Contains(t, send("/test", "x", "x").body, "absent")
+	require.Contains(t, send("/test", "x", "x").body, "The test message was not sent.")
 	require.Equal(t, http.StatusSeeOther, send("", "{{ workflow }} failed", "{{ error }}").status)
 	require.Contains(t, admin.get(t, "/notifications/templates?did=saved").body, `href="`+path+`"`)
 	require.Contains(t, admin.get(t, path).body, "Delete template")
@@ -43,7 +43,7 @@ func TestNotificationTemplatePages(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, admin.get(t, "/notifications/templates/email/execution.lost").status)
 
 	require.Contains(t, b.member.get(t, path).body, "disabled", "members read a template")
-	require.Equal(t, http.StatusNotFound, b.member.get(t, "/notifications/templates/slack/any").status)
+	require.Equal(t, http.StatusForbidden, b.member.get(t, "/notifications/templates/slack/any").status)
 	require.Equal(t, http.StatusSeeOther, send("/delete", "", "").status)
 	require.Equal(t, http.StatusNotFound, send("/delete", "", "").status)
 }

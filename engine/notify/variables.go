@@ -50,9 +50,12 @@ func Variables(event Event) []Variable {
 // message lacks is empty. They come from the stored message alone, from which the values of secrets
 // have been removed.
 func variablesOf(event Event, m message.Message) map[string]any {
-	data := map[string]any{}
+	var data map[string]any
 	if raw, err := json.Marshal(m.Data); err == nil {
 		_ = json.Unmarshal(raw, &data) // what was just encoded
+	}
+	if data == nil { // a message without data
+		data = map[string]any{}
 	}
 	data["title"], data["text"], data["url"], data["event"], data["level"], data["at"] = m.Title, m.Text, m.URL, m.Event, string(m.Level), m.At.UTC().Format(time.RFC3339)
 	data["duration"] = durationOf(data["started_at"], data["finished_at"])

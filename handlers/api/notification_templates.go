@@ -10,23 +10,23 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-// notificationTemplatePath names a template.
-type notificationTemplatePath struct {
+// NotificationTemplatePath names a template. huma fills only exported embedded types.
+type NotificationTemplatePath struct {
 	Kind  string `path:"kind" maxLength:"20" doc:"Kind of the channels: slack, teams, email or webhook"`
 	Event string `path:"event" maxLength:"50" doc:"An event, or any for every event without a template of its own"`
 }
 
-func (p notificationTemplatePath) with(in contract.NotificationTemplateInput) notify.Template {
+func (p NotificationTemplatePath) with(in contract.NotificationTemplateInput) notify.Template {
 	return notify.Template{Kind: p.Kind, Event: notify.Event(p.Event), Subject: in.Subject, Body: in.Body}
 }
 
 type notificationTemplateInput struct {
-	notificationTemplatePath
+	NotificationTemplatePath
 	Body contract.NotificationTemplateInput
 }
 
 type notificationTestInput struct {
-	notificationTemplatePath
+	NotificationTemplatePath
 	Body contract.NotificationTestInput
 }
 
@@ -57,7 +57,7 @@ func (h *notificationAPI) apiTemplates(ctx context.Context, _ *struct{}) (*body[
 	return reply(out), nil
 }
 
-func (h *notificationAPI) apiTemplate(ctx context.Context, in *notificationTemplatePath) (*body[contract.NotificationTemplate], error) {
+func (h *notificationAPI) apiTemplate(ctx context.Context, in *NotificationTemplatePath) (*body[contract.NotificationTemplate], error) {
 	t, err := h.Notifications.Template(ctx, in.Kind, notify.Event(in.Event))
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (h *notificationAPI) apiPutTemplate(ctx context.Context, in *notificationTe
 	return reply(toNotificationTemplate(t)), nil
 }
 
-func (h *notificationAPI) apiDeleteTemplate(ctx context.Context, in *notificationTemplatePath) (*struct{}, error) {
+func (h *notificationAPI) apiDeleteTemplate(ctx context.Context, in *NotificationTemplatePath) (*struct{}, error) {
 	return nil, h.Notifications.DeleteTemplate(ctx, in.Kind, notify.Event(in.Event))
 }
 

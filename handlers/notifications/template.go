@@ -107,7 +107,10 @@ func (h *Pages) readTemplate(r *http.Request) (templateForm, error) {
 	switch {
 	case err == nil:
 		return templateForm{Template: t, stored: true}, nil
-	case apperr.Is(err, apperr.NotFound) && known && page.MayWriteSecrets(r):
+	case apperr.Is(err, apperr.NotFound) && known:
+		if !page.MayWriteSecrets(r) {
+			return templateForm{}, apperr.New(apperr.Forbidden, "You cannot add notification templates to this project. Ask an administrator of the team.")
+		}
 		return templateForm{Template: start(kind, event)}, nil
 	}
 	return templateForm{}, err
