@@ -69,11 +69,11 @@ func (r *Replica) Measure(ctx context.Context) {
 	case ctx.Err() != nil:
 		return
 	case err != nil:
-		r.lose(began, primary.position, fmt.Errorf("It does not respond: %w", err)) //nolint:staticcheck // a sentence for people
+		r.lose(began, primary.position, fmt.Errorf("It does not respond: %w", err))
 	case replica.cluster != primary.cluster || replica.database != primary.database:
-		r.lose(began, primary.position, errors.New("It serves another database than the primary.")) //nolint:staticcheck // the same
+		r.lose(began, primary.position, errors.New("It serves another database than the primary."))
 	case !replica.replica:
-		r.lose(began, primary.position, errors.New("It is not a replica: the server accepts writes.")) //nolint:staticcheck // the same
+		r.lose(began, primary.position, errors.New("It is not a replica: the server accepts writes."))
 	default:
 		r.found(began, primary.position, replica.position)
 	}

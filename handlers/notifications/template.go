@@ -202,12 +202,17 @@ func (h *Pages) preview(r *http.Request, t notify.Template) (views.NotificationT
 	if err != nil {
 		return views.NotificationTemplatePreview{}, err
 	}
-	m := views.NotificationTemplatePreview{Sample: p.Sample, Subject: p.Subject, Text: p.Text, HTML: p.HTML, JSON: p.JSON}
+	m := views.NotificationTemplatePreview{Sample: p.Sample, Subject: p.Subject, Text: p.Text, HTML: belowPage(p.HTML), JSON: p.JSON}
 	m.About = "The latest message, " + h.Page.Clock(r).Exactly(p.At).Text
 	if p.Sample {
 		m.About = "Invented values: the project has no recent message about this event."
 	}
 	return m, nil
+}
+
+// belowPage lowers the headings of a sanitized e-mail below those of the page that shows it.
+func belowPage(html string) string {
+	return strings.NewReplacer("<h1", "<h3", "</h1", "</h3", "<h2", "<h4", "</h2", "</h4", "<h3", "<h5", "</h3", "</h5").Replace(html)
 }
 
 func (h *Pages) saveTemplate(w http.ResponseWriter, r *http.Request) error {

@@ -26,7 +26,7 @@ func Start(t testing.TB) Pair {
 			t.Error(err)
 		}
 	})
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // that account has to pass
+	if err := os.Chmod(dir, 0o755); err != nil { // that account has to pass
 		t.Fatal(err)
 	}
 	primary := start(t, postgres.Config{Dir: filepath.Join(dir, "primary")})
