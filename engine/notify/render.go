@@ -181,13 +181,13 @@ func jsonTemplate(body string) (any, error) {
 		if _, err = d.Token(); errors.Is(err, io.EOF) {
 			return v, nil
 		}
-		return nil, fmt.Errorf("%s: there is something after the JSON value.", at(body, int(d.InputOffset()))) //nolint:staticcheck // a sentence for people
+		return nil, fmt.Errorf("%s: there is something after the JSON value.", at(body, int(d.InputOffset())))
 	}
 	offset := int(d.InputOffset())
 	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = int(wrong.Offset) - 1
 	}
-	return nil, fmt.Errorf(`%s: the body is not valid JSON. Expressions must be inside strings, such as "{{ title }}".`, at(body, min(max(offset, 0), len(body)))) //nolint:staticcheck // the same
+	return nil, fmt.Errorf(`%s: the body is not valid JSON. Expressions must be inside strings, such as "{{ title }}".`, at(body, min(max(offset, 0), len(body))))
 }
 
 func renderJSON(body string, env map[string]any) ([]byte, error) {
