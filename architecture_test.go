@@ -44,6 +44,7 @@ func table() []rule {
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
+		{packages: "db/replica", may: "db"},
 		{packages: "typeregistry", may: "apperr platform/units engine/expression"},
 		{packages: "engine/expression platform/embedded/...", may: "apperr platform/units"},
 		// 2
@@ -64,7 +65,7 @@ func table() []rule {
 		{packages: "access/tenancy access/secret engine/quota data/artifact/... data/bucket/...", may: "db apperr access/auth access/audit engine/quota/fair engine/search data/channel/mark data/markdown platform/freeport platform/testserver platform/units"},
 		{packages: "data/outgoing", may: "data/bucket"},
 		{packages: "data/message", may: "data/outgoing platform/units"},
-		{packages: "engine/notify", may: "apperr access/auth access/audit data/message db platform/units"},
+		{packages: "engine/notify", may: "apperr access/auth access/audit data/markdown data/message db engine/expression platform/units"},
 		{packages: "engine/inbox", may: "apperr access/auth access/audit data/message db engine/notify platform/units"},
 		{packages: "access/connection", may: "db apperr access/auth access/audit access/secret access/masking data/bucket data/message data/outgoing typeregistry"},
 		{packages: "access/secretstore", may: "db apperr access/auth access/audit access/secret access/connection access/masking data/outgoing platform/units"},

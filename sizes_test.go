@@ -215,7 +215,7 @@ func TestPackages(t *testing.T) {
 // mayReadEnvironment allows commands, and the packages through which tests find their
 // engines.
 func mayReadEnvironment(s source) bool {
-	return s.main() || slices.Contains([]string{"db/dbtest", "compute/launcher/kube/kubetest", "data/artifact/s3test", "platform/testserver"}, s.dir())
+	return s.main() || slices.Contains([]string{"db/dbtest", "compute/launcher/kube/kubetest", "data/artifact/s3test", "platform/embedded/postgres/replicatest", "platform/testserver"}, s.dir())
 }
 
 func environmentReads(s source) (uses []string) {

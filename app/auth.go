@@ -123,8 +123,12 @@ func (a *App) site(p *parts, onSocket bool) *web.Site {
 	if onSocket {
 		limits = web.Limits{}
 	}
+	var replica web.Replica
+	if p.replica != nil {
+		replica = p.replica
+	}
 	return web.NewSite(web.Config{
-		Log: a.cfg.Log, Sessions: p.sessions, Tokens: tokens, Users: p.users, Limits: limits, ErrorPage: page.Error,
+		Replica: replica, Log: a.cfg.Log, Sessions: p.sessions, Tokens: tokens, Users: p.users, Limits: limits, ErrorPage: page.Error,
 		TrustedProxies: a.cfg.TrustedProxies, PublicURL: a.publicURL(),
 	})
 }

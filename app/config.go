@@ -30,14 +30,18 @@ import (
 // Config is the configuration of a server. Its zero values, except Addr and DataDir,
 // select the embedded engines.
 type Config struct {
-	Addr          string   // host:port on which to serve
-	DataDir       string   // folder with all data of the server
-	DatabaseURL   string   // "" runs a private PostgreSQL
-	ClickHouseURL string   // "" runs the embedded engine
-	PostgresDir   string   // folder with initdb and postgres; "" looks for them
-	ChdbLibrary   string   // path of libchdb.so; "" looks for it
-	Executable    string   // FlowForge's binary, for the runner and the engine's child
-	Environ       []string // the process environment, from which the runner's is derived
+	Addr        string // host:port on which to serve
+	DataDir     string // folder with all data of the server
+	DatabaseURL string // "" runs a private PostgreSQL
+	// DatabaseReadURL is a streaming replica of DatabaseURL, from which lists are read while they lack
+	// no change older than DatabaseReadLag; "": none.
+	DatabaseReadURL string
+	DatabaseReadLag time.Duration
+	ClickHouseURL   string   // "" runs the embedded engine
+	PostgresDir     string   // folder with initdb and postgres; "" looks for them
+	ChdbLibrary     string   // path of libchdb.so; "" looks for it
+	Executable      string   // FlowForge's binary, for the runner and the engine's child
+	Environ         []string // the process environment, from which the runner's is derived
 
 	SpoolMaxBytes int64 // maximum size of the logs and metrics that wait on disk for ClickHouse
 	// LocalImages is how commands with an image are handled if tasks run as local
@@ -127,6 +131,9 @@ func (c Config) Problems() []error {
 	problems = append(problems, c.Events.Problems()...)
 	if c.DataDir == "" {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_DATA_DIR is empty"))
+	}
+	if c.DatabaseReadURL != "" {
+		problems = append(problems, c.replicaProblems()...)
 	}
 	if c.LocalImages != "" && c.LocalImages != "host" {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_LOCAL_IMAGES is %q; set it to host, or leave it unset", c.LocalImages))

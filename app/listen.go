@@ -56,7 +56,7 @@ func (a *App) checks(p *parts) []handlers.Check {
 		{Name: "disk", Required: a.cfg.DatabaseURL == "", Ready: func(context.Context) error { return a.diskReady(minFreeMiB) }},
 		{Name: "clickhouse", Ready: p.telemetry.Ready},
 		{Name: "quotas", Ready: p.quotas.Ready},
-	}, storeChecks(p)...)
+	}, append(replicaChecks(p), storeChecks(p)...)...)
 }
 
 // serving fails until a new installation has its examples, and again once the server has

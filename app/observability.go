@@ -99,6 +99,7 @@ func (a *App) sources(p *parts) observability.Sources {
 			s := p.pool.Stat()
 			return observability.Pool{Used: int64(s.AcquiredConns()), Idle: int64(s.IdleConns()), Most: int64(s.MaxConns())}
 		},
+		Replica: replicaMetrics(p),
 		Failed: func(source string, err error) {
 			a.cfg.Log.Warn("some metrics cannot be collected", "source", source, "error", err)
 		},

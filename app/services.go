@@ -33,6 +33,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/db/replica"
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/execution"
@@ -61,6 +62,8 @@ import (
 // parts are the services of a running server.
 type parts struct {
 	pool          *pgxpool.Pool
+	replica       *replica.Replica // nil: none
+	reads         db.DBTX          // runs the queries of lists: on the replica or on pool
 	signer        auth.Signer
 	policies      *auth.Policies
 	users         *auth.Users
@@ -114,6 +117,9 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	}
 	p.holder = election.NewHolder(p.instance)
 	if err := a.openDatabase(ctx, p, e.databaseURL); err != nil {
+		return nil, err
+	}
+	if err := a.openReplica(ctx, p); err != nil {
 		return nil, err
 	}
 	if err := a.startAuth(ctx, p); err != nil {
@@ -257,7 +263,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.OptionHosts, Dialer: a.dialer(), Log: a.cfg.Log, Now: time.Now})
 	p.executions, err = execution.New(execution.Config{
 		Offers: p.options.Offers, PoolExists: p.pools.Exists,
-		Pool: p.pool, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
+		Pool: p.pool, Reads: p.reads, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
 		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
@@ -314,9 +320,9 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 		Log: a.cfg.Log, Now: time.Now, Sessions: p.sessions, Links: a.links, Signer: p.signer, Policies: p.policies,
 		Site: a.site(p, onSocket), Identity: p.identity, PublicURL: a.publicURL(),
 		Workflows: p.workflows, Executions: p.executions, Artifacts: p.artifacts, Telemetry: p.telemetry, Index: p.index, Catalogue: p.catalogue,
-		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, SecretStores: p.secretStores, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool), Quotas: p.quotas,
+		Metaflow: metaflow.NewService(p.pool, time.Now), Datastores: a.datastores(p), Secrets: p.secrets, SecretStores: p.secretStores, Connections: p.connections, Tenancy: tenancy.NewService(p.pool, p.policies, time.Now), Audit: audit.NewLog(p.pool).ReadingFrom(p.reads), Quotas: p.quotas,
 		Presets: preset.NewService(p.pool, p.workflows, time.Now), Options: p.options, Sweeps: p.sweeps, Schedules: p.schedules, Backfills: p.backfills, Notifications: p.notifications, Inbox: p.inbox, Triggers: p.triggers, Feed: p.feed, Consumers: p.consumers, Views: view.NewService(p.pool, p.index, time.Now), Reports: report.NewService(p.pool, time.Now), Lineage: lineage.NewService(p.pool, p.workflows, p.catalogue),
-		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, Pools: p.pools, WarmPython: p.warmPython,
+		Registry: registry.NewService(p.pool, p.catalogue, time.Now), Datasets: p.datasets, Retention: p.retention, ToLeader: p.proxy.toLeader, Checks: a.checks(p), Resident: p.resident, Pools: p.pools, WarmPython: p.warmPython, Replica: replicaState(p),
 	}
 }
 

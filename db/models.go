@@ -971,6 +971,17 @@ type NotificationRule struct {
 	UpdatedBy      string
 }
 
+type NotificationTemplate struct {
+	TenantID  uuid.UUID
+	ProjectID uuid.UUID
+	Kind      string
+	Event     string
+	Subject   string
+	Body      string
+	UpdatedAt time.Time
+	UpdatedBy string
+}
+
 type OpenLog struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
@@ -1157,6 +1168,11 @@ type QuotaUsage struct {
 	History      json.RawMessage
 	HistoryAt    time.Time
 	Revision     int64
+}
+
+type RecentWrite struct {
+	SubjectID uuid.UUID
+	Position  int64
 }
 
 type Report struct {

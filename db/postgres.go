@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,21 +31,36 @@ const idleInTransaction = "10s"
 
 // OpenNamed is Open with an application name for its sessions, of at most 63 bytes.
 func OpenNamed(ctx context.Context, url, application string) (*pgxpool.Pool, error) {
+	pool, err := newPool(ctx, url, map[string]string{"application_name": application})
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, apperr.Wrap(apperr.Unavailable, err, "The database is not responding.")
+	}
+	return pool, nil
+}
+
+// NewReadOnly returns a pool whose sessions cannot write. It connects when it is used, so the server
+// may be down.
+func NewReadOnly(ctx context.Context, url, application string) (*pgxpool.Pool, error) {
+	return newPool(ctx, url, map[string]string{"application_name": application, "default_transaction_read_only": "on"})
+}
+
+// newPool returns a pool that has no connection yet.
+func newPool(ctx context.Context, url string, parameters map[string]string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, apperr.Wrap(apperr.Invalid, err, "The database address is not valid.")
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
 	setDefault(config, "timezone", "UTC")
-	config.ConnConfig.RuntimeParams["application_name"] = application
+	maps.Copy(config.ConnConfig.RuntimeParams, parameters)
 	setDefault(config, "idle_in_transaction_session_timeout", idleInTransaction)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open pool: %w", err)
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, apperr.Wrap(apperr.Unavailable, err, "The database is not responding.")
 	}
 	return pool, nil
 }

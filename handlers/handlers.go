@@ -125,6 +125,7 @@ type Deps struct {
 	Bodies        web.Bodies        // limits of request bodies; zero: the defaults
 	Checks        []Check           // checks of /readyz
 	WarmPython    admin.WarmPython  // nil: tasks do not run on this machine
+	Replica       admin.Replica     // nil: there is no read replica
 	// ToLeader is nil in a process that always leads.
 	ToLeader  leader.Forward
 	PublicURL string // public address of this server; "": taken from the request
@@ -183,7 +184,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	})
 	administration := admin.New(admin.Config{
 		Now: d.Now, Identity: d.Identity, Executions: d.Executions.Reader, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention,
-		Content: stored, Page: shell, WarmPython: d.WarmPython, Pools: d.Pools, PublicURL: d.PublicURL,
+		Content: stored, Page: shell, WarmPython: d.WarmPython, Replica: d.Replica, Pools: d.Pools, PublicURL: d.PublicURL,
 	})
 	return areas{
 		api: api.New(api.Config{

@@ -16,7 +16,7 @@ import (
 // their own project, and a message is an object of one project.
 func notificationRows() []row {
 	const absent, invalid, moved = http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusSeeOther
-	const rule, message = "/notifications/rules/{name}", "/notifications/{notification_id}"
+	const rule, message, template = "/notifications/rules/{name}", "/notifications/{notification_id}", "/notifications/templates/{kind}/{event}"
 	return []row{
 		read("/notifications/rules", "/notifications/rules", auth.ExecutionRead), read(rule, "/notifications/rules/absent", auth.ExecutionRead).answers(absent),
 		write("PUT", rule, "/notifications/rules/matrix", `{"events": ["execution.failed"], "channels": ["absent"]}`, auth.SecretWrite, invalid),
@@ -24,6 +24,14 @@ func notificationRows() []row {
 		read("/notifications/channels", "/notifications/channels", auth.ExecutionRead), read("/notifications", "/notifications", auth.ExecutionRead),
 		read(message, "/notifications/{notification}", auth.ExecutionRead).object(),
 		write("POST", message+"/redeliver", "/notifications/01900000-0000-7000-8000-00000000dead/redeliver", "", "", absent),
+		read("/notifications/templates", "/notifications/templates", auth.ExecutionRead), read(template, "/notifications/templates/slack/any", auth.ExecutionRead).answers(absent),
+		write("PUT", template, "/notifications/templates/slack/any", `{"body": "{{ absent }}"}`, auth.SecretWrite, invalid),
+		write("DELETE", template, "/notifications/templates/slack/any", "", auth.SecretWrite, absent),
+		write("POST", template+"/preview", "/notifications/templates/slack/any/preview", `{"body": "{{ title }}"}`, auth.SecretWrite, http.StatusOK),
+		write("POST", template+"/test", "/notifications/templates/slack/any/test", `{"body": "{{ title }}", "channel": "absent"}`, auth.SecretWrite, invalid),
+		page("/notifications/templates", "/notifications/templates", auth.ExecutionRead), page(template, "/notifications/templates/email/any", auth.SecretWrite),
+		form(template, "/notifications/templates/slack/any", "body=", auth.SecretWrite, invalid), form(template+"/preview", "/notifications/templates/slack/any/preview", "body=x", auth.SecretWrite, http.StatusOK),
+		form(template+"/test", "/notifications/templates/slack/any/test", "body=x&channel=absent", auth.SecretWrite, invalid), form(template+"/delete", "/notifications/templates/slack/any/delete", "", auth.SecretWrite, absent),
 		page("/notifications", "/notifications", auth.ExecutionRead), page("/notifications/rules/new", "/notifications/rules/new", auth.SecretWrite),
 		page("/notifications/messages/{notification}", "/notifications/messages/{notification}", auth.ExecutionRead).object(),
 		form("/notifications/messages/{notification}/redeliver", "/notifications/messages/{notification}/redeliver", "", auth.SecretWrite, moved).object(),

@@ -48,7 +48,7 @@ func New(d Deps) *Site {
 	hooks.New(hooks.Config{Site: d.Site, Triggers: d.Triggers}).Mount(r) // their senders have no account
 	a.metaflow.Mount(r)                                                  // a run sends many requests, so they are not limited per minute
 	r.Group(func(r chi.Router) {
-		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit, a.executions.ShortIDs)
+		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit, d.Site.FromReplica(isList()), a.executions.ShortIDs)
 		a.account.MountSignIn(r)
 		a.api.Mount(r)
 		a.scheduler.Mount(r)

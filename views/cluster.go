@@ -30,7 +30,8 @@ type Cluster struct {
 	Namespaces     []ClusterNamespace
 	NamespacesMore string
 	Leases         []ClusterLease
-	Pooled         bool // tasks run as pods; otherwise as processes of one machine
+	Replica        *ClusterReplica // nil: there is none
+	Pooled         bool            // tasks run as pods; otherwise as processes of one machine
 }
 
 // ClusterMachine is a machine and what is allocated on it.
@@ -64,6 +65,14 @@ type ClusterNamespace struct {
 	Project, URL    string
 	Namespace, Pods string
 	Phase, Problem  string
+}
+
+// ClusterReplica is the replica of the database from which lists are read.
+type ClusterReplica struct {
+	State      string // "In use", "Not in use"
+	Mark       string // state that selects its icon and colour
+	Lag, Limit string
+	Problem    string
 }
 
 // ClusterLease is a task that one server performs at a time, with its holder.

@@ -35,6 +35,8 @@ type Config struct {
 	Limits    Limits
 	ErrorPage func(r *http.Request, v ErrorView) templ.Component
 
+	Replica Replica // nil: everything is read from the primary
+
 	PublicURL      string         // public URL, if a proxy rewrites the host of requests
 	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-For is trusted
 }

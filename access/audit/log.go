@@ -16,10 +16,16 @@ import (
 )
 
 // Log reads the audit log. It is safe for concurrent use.
-type Log struct{ pool *pgxpool.Pool }
+type Log struct {
+	pool  *pgxpool.Pool
+	reads db.DBTX
+}
 
 // NewLog returns the log in the database behind pool.
-func NewLog(pool *pgxpool.Pool) *Log { return &Log{pool: pool} }
+func NewLog(pool *pgxpool.Pool) *Log { return &Log{pool, pool} }
+
+// ReadingFrom returns the log with the entries that reads finds, for example on a replica.
+func (l *Log) ReadingFrom(reads db.DBTX) *Log { return &Log{l.pool, reads} }
 
 // Change is an entry of the log.
 type Change struct {
@@ -121,7 +127,7 @@ func (l *Log) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	limit = min(limit, maxPageSize)
 	params.RowLimit = int32(limit + 1)
-	rows, err := db.New(l.pool).ListAuditEntries(ctx, params)
+	rows, err := db.New(l.reads).ListAuditEntries(ctx, params)
 	if err != nil {
 		return Page{}, fmt.Errorf("list the audit log: %w", err)
 	}
@@ -162,7 +168,7 @@ func (l *Log) Actions(ctx context.Context) ([]string, error) {
 	if _, err := l.authorize(ctx); err != nil {
 		return nil, err
 	}
-	actions, err := db.New(l.pool).AuditActions(ctx)
+	actions, err := db.New(l.reads).AuditActions(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("actions of the audit log: %w", err)
 	}

@@ -49,6 +49,7 @@ func newNotificationCommand() *cobra.Command {
 		addClientFlags(c)
 		cmd.AddCommand(c)
 	}
+	cmd.AddCommand(newNotificationTemplateCommand())
 	return cmd
 }
 

@@ -28,22 +28,25 @@ const (
 
 // slackBody is a message of Slack's Block Kit. Its text is the fallback for notifications.
 func slackBody(m Message) map[string]any {
-	title := slackText(cut(m.Title, maxTitle))
+	if m.Custom != nil {
+		return map[string]any{"text": m.Custom.Text}
+	}
+	title := EscapeSlack(cut(m.Title, maxTitle))
 	if m.URL != "" {
-		title = "<" + slackText(m.URL) + "|" + strings.ReplaceAll(title, "|", "¦") + ">"
+		title = "<" + EscapeSlack(m.URL) + "|" + strings.ReplaceAll(title, "|", "¦") + ">"
 	}
 	blocks := []any{section(mark(m.Level) + " *" + title + "*")}
 	if m.Text != "" {
-		blocks = append(blocks, section("```"+slackText(strings.ReplaceAll(cut(m.Text, maxText), "```", "'''"))+"```"))
+		blocks = append(blocks, section("```"+EscapeSlack(strings.ReplaceAll(cut(m.Text, maxText), "```", "'''"))+"```"))
 	}
 	if len(m.Facts) > 0 {
 		var fields []string
 		for _, f := range m.Facts[:min(len(m.Facts), maxFacts)] {
-			fields = append(fields, "*"+slackText(f.Name)+"* "+slackText(cut(f.Value, maxTitle)))
+			fields = append(fields, "*"+EscapeSlack(f.Name)+"* "+EscapeSlack(cut(f.Value, maxTitle)))
 		}
 		blocks = append(blocks, map[string]any{"type": "context", "elements": []any{mrkdwn(strings.Join(fields, "  ·  "))}})
 	}
-	return map[string]any{"text": mark(m.Level) + " " + slackText(cut(m.Title, maxTitle)), "blocks": blocks}
+	return map[string]any{"text": mark(m.Level) + " " + EscapeSlack(cut(m.Title, maxTitle)), "blocks": blocks}
 }
 
 func section(text string) map[string]any {
@@ -52,9 +55,9 @@ func section(text string) map[string]any {
 
 func mrkdwn(text string) map[string]any { return map[string]any{"type": "mrkdwn", "text": text} }
 
-// slackText escapes the characters that control Slack's markup. Without them, no text can mention
+// EscapeSlack escapes the characters that control Slack's markup. Without them, no text can mention
 // people or add a link.
-func slackText(text string) string {
+func EscapeSlack(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
@@ -73,29 +76,38 @@ func mark(l Level) string {
 
 // teamsBody is an Adaptive Card for an incoming webhook of Microsoft Teams.
 func teamsBody(m Message) map[string]any {
+	if m.Custom != nil {
+		return teamsCard(map[string]any{"body": []any{map[string]any{"type": "TextBlock", "wrap": true, "text": m.Custom.Text}}})
+	}
 	color := map[Level]string{Error: "Attention", Warning: "Warning", OK: "Good", Info: "Accent"}[m.Level]
-	body := []any{map[string]any{"type": "TextBlock", "size": "Medium", "weight": "Bolder", "wrap": true, "color": color, "text": teamsText(cut(m.Title, maxTitle))}}
+	body := []any{map[string]any{"type": "TextBlock", "size": "Medium", "weight": "Bolder", "wrap": true, "color": color, "text": EscapeTeams(cut(m.Title, maxTitle))}}
 	if m.Text != "" {
-		body = append(body, map[string]any{"type": "TextBlock", "wrap": true, "fontType": "Monospace", "text": teamsText(cut(m.Text, maxText))})
+		body = append(body, map[string]any{"type": "TextBlock", "wrap": true, "fontType": "Monospace", "text": EscapeTeams(cut(m.Text, maxText))})
 	}
 	if len(m.Facts) > 0 {
 		var facts []any
 		for _, f := range m.Facts[:min(len(m.Facts), maxFacts)] {
-			facts = append(facts, map[string]any{"title": teamsText(f.Name), "value": teamsText(cut(f.Value, maxTitle))})
+			facts = append(facts, map[string]any{"title": EscapeTeams(f.Name), "value": EscapeTeams(cut(f.Value, maxTitle))})
 		}
 		body = append(body, map[string]any{"type": "FactSet", "facts": facts})
 	}
-	card := map[string]any{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": body}
+	card := map[string]any{"body": body}
 	if m.URL != "" {
 		card["actions"] = []any{map[string]any{"type": "Action.OpenUrl", "title": "Open in FlowForge", "url": m.URL}}
 	}
+	return teamsCard(card)
+}
+
+// teamsCard completes an Adaptive Card and wraps it in a message.
+func teamsCard(card map[string]any) map[string]any {
+	card["$schema"], card["type"], card["version"] = "http://adaptivecards.io/schemas/adaptive-card.json", "AdaptiveCard", "1.4"
 	return map[string]any{"type": "message", "attachments": []any{map[string]any{
 		"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card,
 	}}}
 }
 
-// teamsText escapes the Markdown of Adaptive Cards.
-func teamsText(text string) string {
+// EscapeTeams escapes the Markdown of Adaptive Cards.
+func EscapeTeams(text string) string {
 	var out strings.Builder
 	for _, r := range text {
 		if strings.ContainsRune("\\`*_[]()#<>", r) {

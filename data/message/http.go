@@ -132,6 +132,9 @@ func webhook(ctx context.Context, c Channel, m Message) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the message: %w", err)
 	}
+	if m.Custom != nil {
+		raw = m.Custom.JSON
+	}
 	req, err := jsonRequest(ctx, c.text("url"), raw)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,16 @@ type Message struct {
 	At       time.Time      `json:"at"`
 	Data     map[string]any `json:"data,omitempty"`     // for programs
 	Entries  []Entry        `json:"entries,omitempty"`  // of an e-mail about several things
+	Custom   *Custom        `json:"-"`                  // replaces what the channel would write; nil: the built-in message
 	Settings string         `json:"settings,omitempty"` // the page on which a person chooses what they receive, in e-mails
+}
+
+// Custom is a message that was written by a template of people, with its values escaped for the channel.
+type Custom struct {
+	Subject string // of an e-mail
+	Text    string // of an e-mail, Slack or Teams
+	HTML    string // of an e-mail: sanitized
+	JSON    []byte // of a webhook
 }
 
 // Entry is one of several things that a message is about.

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/compute/launcher"
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -107,6 +108,8 @@ type Config struct {
 	// Crash, when set, is called with the name of each point of a transition at which a
 	// crash must be harmless. Tests end the process there.
 	Crash func(point string)
+	// Reads, when set, runs the queries of the Reader, for example on a replica; nil: Pool.
+	Reads db.DBTX
 	// Meter, when set, receives counts and durations.
 	Meter Meter
 	// TraceOf returns the W3C trace context of a request that launches, or "".

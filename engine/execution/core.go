@@ -68,6 +68,14 @@ func newCore(c Config) (*core, error) {
 	return s, nil
 }
 
+// reads are the queries of the Reader.
+func (s *core) reads() *db.Queries {
+	if s.config.Reads == nil {
+		return s.queries
+	}
+	return db.New(s.config.Reads)
+}
+
 // notifyCooldown is the minimum time between two notifications of new jobs. A job without a
 // notification waits for the next poll of its queue, so nearly all jobs get one.
 const notifyCooldown = time.Millisecond

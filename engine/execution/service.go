@@ -53,7 +53,7 @@ func New(c Config) (*Service, error) {
 	streams := &StreamService{core: core, supervisor: supervisor, snapshots: snapshots}
 	core.quota.SetOfferHandler(core.wake)
 	core.reader = query.New(query.Config{
-		Queries: core.queries, Workflows: core.workflows, Quota: core.quota, Estimates: core.estimates, Inputs: snapshots.nodeInputs,
+		Queries: core.reads(), Current: core.queries, Workflows: core.workflows, Quota: core.quota, Estimates: core.estimates, Inputs: snapshots.nodeInputs,
 		Cluster: core.config.Cluster, Retention: core.config.Retention, Now: core.now,
 	})
 	return &Service{

@@ -32,6 +32,7 @@ func Topics() []string { return []string{"workflow", "task", "quota", "artifact"
 // Config configures a Service. Pool is required.
 type Config struct {
 	Pool   *pgxpool.Pool
+	Reads  db.DBTX       // runs the queries of readers, for example on a replica; nil: Pool
 	Keep   time.Duration // how long events are kept; 0: DefaultKeep
 	Every  time.Duration // between two copies; 0: 250 ms
 	Copied func()        // called after new events were copied
@@ -43,6 +44,7 @@ type Config struct {
 type Service struct {
 	config  Config
 	queries *db.Queries
+	reads   *db.Queries
 }
 
 // New returns a Service.
@@ -62,7 +64,11 @@ func New(c Config) *Service {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Service{config: c, queries: db.New(c.Pool)}
+	s := &Service{config: c, queries: db.New(c.Pool)}
+	if s.reads = s.queries; c.Reads != nil {
+		s.reads = db.New(c.Reads)
+	}
+	return s
 }
 
 // Event is something that happened. ID is the same when the event is delivered again.

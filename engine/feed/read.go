@@ -130,9 +130,16 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	if err := f.check(); err != nil {
 		return Page{}, err
 	}
-	state, err := s.queries.FeedState(ctx)
+	reads := s.reads
+	state, err := reads.FeedState(ctx)
 	if err != nil {
 		return Page{}, fmt.Errorf("state of the feed: %w", err)
+	}
+	if n, failed := strconv.ParseInt(f.After, 10, 64); failed == nil && n > state.Position || f.After == Latest {
+		reads = s.queries // a replica may not have the events up to this cursor
+		if state, err = reads.FeedState(ctx); err != nil {
+			return Page{}, fmt.Errorf("state of the feed: %w", err)
+		}
 	}
 	after, err := s.position(f.After, state)
 	if err != nil {
@@ -140,7 +147,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	limit := min(max(f.Limit, 1), MaxPage)
 	until := min(state.Position, after+scanned)
-	rows, err := s.queries.ReadFeed(ctx, db.ReadFeedParams{
+	rows, err := reads.ReadFeed(ctx, db.ReadFeedParams{
 		After: after, Until: until, Projects: may.projects, Audited: may.audited, Everything: may.everything, Tenants: may.tenants,
 		Topics: orEmpty(f.Topics), Types: likes(f.Types), ExecutionID: f.ExecutionID, RowLimit: int32(limit),
 	})

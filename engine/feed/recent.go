@@ -41,11 +41,11 @@ func (s *Service) Recent(ctx context.Context, f Filter, span Span) (RecentPage, 
 	if err := f.check(); err != nil {
 		return RecentPage{}, err
 	}
-	newest, err := s.Newest(ctx)
+	state, err := s.reads.FeedState(ctx)
 	if err != nil {
-		return RecentPage{}, err
+		return RecentPage{}, fmt.Errorf("state of the feed: %w", err)
 	}
-	period, err := s.queries.FeedPeriod(ctx, optional(span.Since), optional(span.Until))
+	period, err := s.reads.FeedPeriod(ctx, optional(span.Since), optional(span.Until))
 	if err != nil {
 		return RecentPage{}, fmt.Errorf("positions of a period: %w", err)
 	}
@@ -56,11 +56,11 @@ func (s *Service) Recent(ctx context.Context, f Filter, span Span) (RecentPage, 
 		}
 		period.Until = min(period.Until, before-1)
 	}
-	page := RecentPage{Newest: newest}
+	page := RecentPage{Newest: strconv.FormatInt(state.Position, 10)}
 	limit, top := min(max(f.Limit, 1), MaxPage), period.Until
 	for n := 0; n < windows && top > period.After; n++ {
 		low := max(period.After, top-scannedBack)
-		rows, err := s.queries.ReadFeedBack(ctx, db.ReadFeedBackParams{
+		rows, err := s.reads.ReadFeedBack(ctx, db.ReadFeedBackParams{
 			After: low, Until: top, Projects: may.projects, Audited: may.audited, Everything: may.everything, Tenants: may.tenants,
 			Topics: orEmpty(f.Topics), Types: likes(f.Types), ExecutionID: f.ExecutionID, RowLimit: int32(limit - len(page.Events)), //nolint:gosec // up to MaxPage
 		})

@@ -57,6 +57,15 @@ func (s *Service) pausedMessage(row db.PausedSchedulesRow) message.Message {
 	}
 }
 
+func (s *Service) triggerMessage(row db.PausedTriggersRow) message.Message {
+	return message.Message{
+		Level: message.Error, Title: fmt.Sprintf("The trigger %s was paused", row.Name), Text: row.Paused,
+		URL: s.config.PublicURL + "/triggers/" + url.PathEscape(row.Name), Incident: "trigger/" + row.ID.String(),
+		Facts: []message.Fact{{Name: "Workflow", Value: row.WorkflowName}},
+		Data:  map[string]any{"trigger_id": row.ID, "trigger": row.Name, "workflow": row.WorkflowName},
+	}
+}
+
 func (s *Service) stageMessage(project uuid.UUID, row db.ModelStageChangesRow) message.Message {
 	m := StageChange{Model: row.Name, Version: row.Version, Stage: row.Stage, By: row.ByName, Reason: row.Reason}.Message(s.config.PublicURL)
 	m.Incident = "model/" + incident(project, row.Name)

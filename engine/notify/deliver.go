@@ -164,9 +164,13 @@ func (s *Service) send(ctx context.Context, row db.Notification) (string, *messa
 	if err != nil {
 		return "", &message.SendError{Reason: apperr.MessageOf(err), Err: err}
 	}
+	note, err := s.fill(ctx, row.ProjectID, channel.Kind, &m)
+	if err != nil {
+		return "", &message.SendError{Reason: "The template of the message could not be read.", Err: err}
+	}
 	answer, err := message.Send(ctx, s.config.Dialer, channel, m)
 	if err == nil {
-		return answer, nil
+		return answer + note, nil
 	}
 	if failed, ok := errors.AsType[*message.SendError](err); ok {
 		return "", failed

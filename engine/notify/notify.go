@@ -91,6 +91,7 @@ const (
 	Waiting        Event = "execution.waiting" // no node has started for some time
 	Approval       Event = "approval.waiting"
 	SchedulePaused Event = "schedule.paused" // by the server
+	TriggerPaused  Event = "trigger.paused"  // by the server
 	StageChanged   Event = "model.stage_changed"
 )
 
@@ -113,6 +114,7 @@ func Events() []Description {
 		{Waiting, "Waiting to start", "No node of an execution has started for some time."},
 		{Approval, "Approval needed", "A node waits for a person's answer."},
 		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures or because its owner lost access."},
+		{TriggerPaused, "Trigger paused", "FlowForge turned off a trigger after failed polls."},
 		{StageChanged, "Model stage changed", "A version of a model moves to another stage."},
 	}
 }

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// lookBack is how far back the loop looks for waiting executions, paused schedules and stages.
+	// lookBack is how far back the loop looks for waiting executions, paused schedules and triggers, and stages.
 	lookBack = 8 * 24 * time.Hour
 	// watchPage is how many occurrences one query finds.
 	watchPage = 500
 )
 
-// watch stores the messages about what waits for a person or for capacity, about paused schedules and
-// about stages of models.
+// watch stores the messages about what waits for a person or for capacity, about paused
+// schedules and triggers, and about stages of models.
 func (s *Service) watch(ctx context.Context) error {
-	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(Waiting), string(Approval), string(SchedulePaused), string(StageChanged)}, nil)
+	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(Waiting), string(Approval), string(SchedulePaused), string(TriggerPaused), string(StageChanged)}, nil)
 	if err != nil {
 		return fmt.Errorf("find notification rules: %w", err)
 	}
 	for _, rule := range rules {
 		for event, find := range map[Event]func(context.Context, db.NotificationRule) error{
-			Waiting: s.watchWaiting, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, StageChanged: s.watchStages,
+			Waiting: s.watchWaiting, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, TriggerPaused: s.watchTriggers, StageChanged: s.watchStages,
 		} {
 			if !slices.Contains(rule.Events, string(event)) {
 				continue
@@ -155,6 +155,28 @@ func (s *Service) watchSchedules(ctx context.Context, rule db.NotificationRule) 
 			key: fmt.Sprintf("paused/%s/%d", row.ID, row.UpdatedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.WorkflowName,
 			at: row.UpdatedAt, events: []Event{SchedulePaused},
 			compose: func(Event) message.Message { return s.pausedMessage(row) },
+		}
+	})
+}
+
+func (s *Service) watchTriggers(ctx context.Context, rule db.NotificationRule) error {
+	since := later(rule.EnabledAt, s.now().Add(-lookBack))
+	read := func(after *db.PausedTriggersRow) ([]db.PausedTriggersRow, error) {
+		var id uuid.UUID
+		if after != nil {
+			id = after.ID
+		}
+		rows, err := s.queries.PausedTriggers(ctx, rule.ProjectID, id, since, watchPage)
+		if err != nil {
+			return nil, fmt.Errorf("find paused triggers: %w", err)
+		}
+		return rows, nil
+	}
+	return eachPage(ctx, s, rule, read, func(row db.PausedTriggersRow) occurrence {
+		return occurrence{
+			key: fmt.Sprintf("paused/%s/%d", row.ID, row.UpdatedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.WorkflowName,
+			at: row.UpdatedAt, events: []Event{TriggerPaused},
+			compose: func(Event) message.Message { return s.triggerMessage(row) },
 		}
 	})
 }

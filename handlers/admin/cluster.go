@@ -84,6 +84,9 @@ func (h *Pages) clusterLive(ctx context.Context, clock ui.Clock) (views.Cluster,
 		m, err = h.ownMachine(ctx)
 	}
 	m.Leases = leaseLines(clock, leases)
+	if h.Replica != nil {
+		m.Replica = replicaLine(h.Replica())
+	}
 	return m, err
 }
 
@@ -271,6 +274,22 @@ func leaseLines(clock ui.Clock, leases []query.Lease) []views.ClusterLease {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// replicaLine shows the read replica. The lag is shown in steps, so that the page changes only with it.
+func replicaLine(s ReplicaState) *views.ClusterReplica {
+	m := &views.ClusterReplica{State: "In use", Mark: "SUCCEEDED", Lag: "not known", Limit: units.Duration(s.MaxLag), Problem: s.Problem}
+	if !s.Usable {
+		m.State, m.Mark = "Not in use", "FAILED"
+	}
+	switch {
+	case !s.Known:
+	case s.Lag < time.Second:
+		m.Lag = "less than 1 s"
+	default:
+		m.Lag = units.Duration(s.Lag.Truncate(time.Second))
+	}
+	return m
 }
 
 // ownMachine is the single machine on which tasks run as processes.

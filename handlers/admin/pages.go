@@ -31,12 +31,24 @@ type Config struct {
 	Content    *content.Content
 	Page       *page.Shell
 	WarmPython WarmPython // nil: tasks do not run on this machine
+	Replica    Replica    // nil: there is no read replica
 	Pools      *pool.Service
 	PublicURL  string // of this server; "": that of the request
 }
 
 // WarmPython returns the number of warm Python processes and their memory in bytes.
 type WarmPython func(ctx context.Context) (processes int, memory int64, err error)
+
+// Replica returns what this server knows about the read replica.
+type Replica func() ReplicaState
+
+// ReplicaState is the state of the read replica.
+type ReplicaState struct {
+	Usable      bool
+	Problem     string // why lists are not read from it
+	Known       bool   // Lag was measured
+	Lag, MaxLag time.Duration
+}
 
 // Pages are the pages of administration. They are safe for concurrent use.
 type Pages struct{ Config }

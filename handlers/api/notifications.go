@@ -54,6 +54,7 @@ func (h *notificationAPI) mount(api *operations) {
 		OperationID: "delete-notification-rule", Method: http.MethodDelete, Path: "/notifications/rules/{name}", Tags: []string{tag},
 		Summary: "Delete a notification rule", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteNotificationRule)
+	h.mountTemplates(api)
 	operation(api, get("list-notification-channels", "/notifications/channels", "List the channels of the project and how their deliveries go", tag), h.apiNotificationChannels)
 	operation(api, get("list-notifications", "/notifications", "List messages, newest first", tag), h.apiNotifications)
 	operation(api, get("get-notification", "/notifications/{notification_id}", "Get a message with its attempts", tag), h.apiNotification)

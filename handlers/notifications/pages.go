@@ -44,6 +44,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Post("/notifications/rules/{name}", h.Page.Serve(h.changeRule))
 	r.Post("/notifications/rules/{name}/switch", h.Page.Serve(h.switchRule))
 	r.Post("/notifications/rules/{name}/delete", h.Page.Serve(h.deleteRule))
+	h.mountTemplates(r)
 	r.Get("/notifications/messages/{notification}", h.Page.Serve(h.message))
 	r.Post("/notifications/messages/{notification}/redeliver", h.Page.Serve(h.redeliver))
 }

@@ -43,6 +43,9 @@ func everything() Sources {
 		Python: func(context.Context) (WarmPython, error) { return WarmPython{2, 3 << 19}, nil },
 		Spool:  func() Spool { return Spool{1, 2, 3, 4, true} },
 		Pool:   func() Pool { return Pool{1, 2, 3} },
+		Replica: func() Replica {
+			return Replica{Usable: true, Measured: true, Lag: 1500 * time.Millisecond, Reads: 7, Primary: map[string]int64{"lag": 2}}
+		},
 	}
 }
 

@@ -24,6 +24,7 @@ type Sources struct {
 	Python  func(context.Context) (WarmPython, error) // nil on servers that start no local processes
 	Spool   func() Spool
 	Pool    func() Pool
+	Replica func() Replica // nil without a read replica
 	Failed  func(source string, err error)
 }
 
@@ -93,6 +94,15 @@ type Spool struct {
 
 // Pool counts connections to Postgres.
 type Pool struct{ Used, Idle, Most int64 }
+
+// Replica is the state of the read replica of Postgres, and the requests that could use it.
+type Replica struct {
+	Usable   bool
+	Measured bool // the lag is known
+	Lag      time.Duration
+	Reads    int64            // that used the replica
+	Primary  map[string]int64 // that used the primary, by reason
+}
 
 // scrapeWithin is the timeout of reading all sources.
 const scrapeWithin = 10 * time.Second
@@ -286,6 +296,27 @@ func (s *snapshot) local(emit func(family)) {
 		f.add(float64(pool.Most), "max")
 		emit(f)
 	}
+	if s.sources.Replica != nil {
+		replicaOf(s.sources.Replica(), emit)
+	}
+}
+
+func replicaOf(r Replica, emit func(family)) {
+	up := gauges("replica_usable", "1 while lists are read from the replica of Postgres.")
+	up.add(number(r.Usable))
+	emit(up)
+	if r.Measured {
+		lag := gauges("replica_lag_seconds", "The replica of Postgres has every change that is older than this.")
+		lag.add(r.Lag.Seconds())
+		emit(lag)
+	}
+	reads := gauges("database_reads_total", "Requests for lists, by the server that they were read from. The reason is why that was not the replica; a request whose read failed there is counted for both.", "target", "reason")
+	reads.kind = prometheus.CounterValue
+	reads.add(float64(r.Reads), "replica", "")
+	for reason, n := range r.Primary {
+		reads.add(float64(n), "primary", reason)
+	}
+	emit(reads)
 }
 
 func number(b bool) float64 {

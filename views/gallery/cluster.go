@@ -62,11 +62,13 @@ func cluster() views.Cluster {
 			{Name: "Scheduler", Does: "drives executions and allocates resources", Holder: "forge-scheduler-6d5f7c9b8-x2lqp", Term: "12", Address: "10.2.4.17:8080", Renewed: "held"},
 			{Name: "Launcher", Does: "watches pods and manages namespaces and quotas", Holder: "forge-launcher-7c9d8f6b5-9kvmz", Term: "9", Address: "10.2.7.3:8080", Renewed: "expired 3 s ago", Expired: true},
 		},
+		Replica: &views.ClusterReplica{State: "In use", Mark: "SUCCEEDED", Lag: "less than 1 s", Limit: "5 s"},
 	}
 }
 
 func clusterUnreachable() views.Cluster {
 	m := cluster()
+	m.Replica = &views.ClusterReplica{State: "Not in use", Mark: "FAILED", Lag: "42 s", Limit: "5 s", Problem: "It lags behind the primary by more than 5s."}
 	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered since 14:09:50.", Text: "Running tasks continue. New tasks start when it is back. Last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
 	return m
 }

@@ -17,6 +17,8 @@ func notificationEntries() []Entry {
 		}},
 		{"notification", "Notification: retried", func(f views.Page) templ.Component { return views.NotificationPage(notification(f)) }},
 		{"notification-rule", "Notification rule: with errors", func(f views.Page) templ.Component { return views.NotificationRulePage(notificationRule(f)) }},
+		{"notification-template", "Notification template: with an error", func(f views.Page) templ.Component { return views.NotificationTemplatePage(notificationTemplate(f)) }},
+		{"notification-templates", "Notification templates", func(f views.Page) templ.Component { return views.NotificationTemplatesPage(notificationTemplates(f)) }},
 	}
 }
 
@@ -53,6 +55,25 @@ func notification(f views.Page) views.Notification {
 		Facts:    []ui.Fact{{Name: "Channel", Value: "mlops-portal", URL: "#"}, {Name: "Rule", Value: "On call"}, {Name: "Event", Value: "execution.first_failure", Mono: true}, {Name: "Attempts", Value: "1"}},
 		Content:  []ui.Fact{{Name: "Execution", Value: "#a1b2c3"}, {Name: "Version", Value: "2.4.0"}, {Name: "Launched by", Value: "Mei Tanaka"}},
 		Attempts: []views.NotificationAttempt{{At: clock().Exactly(ago(8 * time.Minute)), Detail: "The receiver answered 503 Service Unavailable after 1.2 s."}},
+	}
+}
+
+func notificationTemplate(f views.Page) views.NotificationTemplateForm {
+	return views.NotificationTemplateForm{
+		Page: frame(f, "Execution failed", views.SectionNotifications, views.Crumb{Name: "Notifications", URL: "#"}, views.Crumb{Name: "Templates", URL: "#"}), Heading: "E-mail: Execution failed",
+		Lead: "Expressions in {{ }} are replaced by values of the event.", Action: "#", PreviewURL: "#", TestURL: "#", DeleteURL: "#", HasSubject: true,
+		Subject: "{{ workflow }} failed", Body: "# {{ title }}\n\n{{ errro }}\n", BodyLabel: "Text", BodyHelp: "Markdown. The e-mail contains it as HTML and as text.",
+		Channels: []ui.Option{{Value: "team-mail", Name: "team-mail"}}, Variables: []views.NotificationVariable{{Name: "title", About: "the built-in title"}, {Name: "error", About: "the error; empty if there is none"}},
+		Failed: "The notification template has invalid values.", Errors: map[string]string{"body": `Line 3, column 1: there is no variable "errro". Did you mean error?`},
+		Preview: views.NotificationTemplatePreview{About: "Invented values: the project has no recent message about this event.", Sample: true, Subject: "vision.train failed", HTML: "<h3>vision.train failed</h3>", Text: "# vision.train failed"},
+	}
+}
+
+func notificationTemplates(f views.Page) views.NotificationTemplates {
+	return views.NotificationTemplates{
+		Page: frame(f, "Templates", views.SectionNotifications, views.Crumb{Name: "Notifications", URL: "#"}), May: true,
+		Kinds: []ui.Option{{Value: "slack", Name: "Slack"}, {Value: "email", Name: "E-mail"}}, Events: []ui.Option{{Value: "any", Name: "Every other event"}},
+		Rows: []views.NotificationTemplateRow{{URL: "#", Kind: "E-mail", Event: "Execution failed", By: "Ada Lovelace", At: clock().Moment(ago(3 * time.Hour))}},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -14,7 +16,9 @@ import (
 
 // Config configures a Reader.
 type Config struct {
-	Queries   *db.Queries
+	Queries *db.Queries
+	// Current reads what Queries may lack, because they may use a replica.
+	Current   *db.Queries
 	Workflows *workflow.Service
 	Quota     *quota.Service
 	Estimates *Estimates
@@ -31,6 +35,7 @@ type Config struct {
 // Reader reads executions.
 type Reader struct {
 	queries   *db.Queries
+	current   *db.Queries
 	workflows *workflow.Service
 	quota     *quota.Service
 	estimates *Estimates
@@ -40,10 +45,23 @@ type Reader struct {
 
 // New returns a Reader.
 func New(c Config) *Reader {
+	if c.Current == nil {
+		c.Current = c.Queries
+	}
 	return &Reader{
-		queries: c.Queries, workflows: c.Workflows, quota: c.Quota, estimates: c.Estimates, config: c,
+		queries: c.Queries, current: c.Current, workflows: c.Workflows, quota: c.Quota, estimates: c.Estimates, config: c,
 		rows: NewRows(c.Queries, c.Workflows),
 	}
+}
+
+// complete reads the rows of ids, each of which has at most one. Rows that are missing are looked up
+// among the current ones, because an execution may be newer than what a replica has.
+func complete[T any](q *Reader, ids []uuid.UUID, read func(*db.Queries) ([]T, error)) ([]T, error) {
+	rows, err := read(q.queries)
+	if err != nil || len(rows) >= len(ids) || q.current == q.queries {
+		return rows, err
+	}
+	return read(q.current)
 }
 
 func (q *Reader) now() time.Time { return q.config.Now() }

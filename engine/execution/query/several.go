@@ -16,7 +16,7 @@ func (q *Reader) Several(ctx context.Context, ids []uuid.UUID) ([]Execution, err
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := q.queries.ExecutionsByID(ctx, ids)
+	rows, err := complete(q, ids, func(d *db.Queries) ([]db.Execution, error) { return d.ExecutionsByID(ctx, ids) })
 	if err != nil {
 		return nil, fmt.Errorf("read %d executions: %w", len(ids), err)
 	}
@@ -46,7 +46,7 @@ func (q *Reader) Changes(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]in
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := q.queries.EventSeqs(ctx, ids)
+	rows, err := complete(q, ids, func(d *db.Queries) ([]db.EventSeqsRow, error) { return d.EventSeqs(ctx, ids) })
 	if err != nil {
 		return nil, fmt.Errorf("read changes of %d executions: %w", len(ids), err)
 	}

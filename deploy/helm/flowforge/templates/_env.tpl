@@ -36,6 +36,11 @@
 {{- end }}
 - name: FLOWFORGE_DATABASE_URL
   valueFrom: {secretKeyRef: {name: {{ include "flowforge.urlSecret" (dict "root" .root "name" "postgres") }}, key: url}}
+{{- with $v.postgres.readReplica.existingSecret }}
+- name: FLOWFORGE_DATABASE_READ_URL
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: url}}
+- {name: FLOWFORGE_DATABASE_READ_MAX_LAG, value: {{ $v.postgres.readReplica.maxLag | quote }}}
+{{- end }}
 - name: FLOWFORGE_CLICKHOUSE_URL
   valueFrom: {secretKeyRef: {name: {{ include "flowforge.urlSecret" (dict "root" .root "name" "clickhouse") }}, key: url}}
 {{ include "flowforge.env.people" .root }}
