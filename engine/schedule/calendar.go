@@ -153,42 +153,48 @@ func absentCalendar(ref string) error {
 	return apperr.New(apperr.NotFound, "There is no calendar %q in the project.", ref)
 }
 
-// Calendars returns the calendars of the caller's project by name.
-func (s *Service) Calendars(ctx context.Context) ([]Calendar, error) {
+// Calendars are the calendars of projects.
+type Calendars struct{ service *Service }
+
+// Calendars returns the calendars that schedules use.
+func (s *Service) Calendars() Calendars { return Calendars{s} }
+
+// List returns the calendars of the caller's project by name.
+func (l Calendars) List(ctx context.Context) ([]Calendar, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.ListCalendars(ctx, subject.ProjectID)
+	rows, err := l.service.queries.ListCalendars(ctx, subject.ProjectID)
 	if err != nil {
 		return nil, fmt.Errorf("list calendars: %w", err)
 	}
 	list := make([]Calendar, 0, len(rows))
 	for _, row := range rows {
-		c, err := calendarOf(row)
+		calendar, err := calendarOf(row)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, *c)
+		list = append(list, *calendar)
 	}
 	return list, nil
 }
 
-// Calendar returns a calendar of the caller's project by its name or ID.
-func (s *Service) Calendar(ctx context.Context, ref string) (Calendar, error) {
+// Get returns a calendar of the caller's project by its name or ID.
+func (l Calendars) Get(ctx context.Context, ref string) (Calendar, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return Calendar{}, err
 	}
-	row, err := calendarRow(ctx, s.queries, subject.ProjectID, ref)
+	row, err := calendarRow(ctx, l.service.queries, subject.ProjectID, ref)
 	if err != nil {
 		return Calendar{}, err
 	}
-	c, err := calendarOf(row)
+	calendar, err := calendarOf(row)
 	if err != nil {
 		return Calendar{}, err
 	}
-	return *c, nil
+	return *calendar, nil
 }
 
 // calendarRow returns a calendar of a project by its name or ID. It returns NotFound for one that the
@@ -216,13 +222,13 @@ type CalendarUse struct {
 	Workflow string
 }
 
-// CalendarUses returns the schedules of the caller's project that use a calendar, by name.
-func (s *Service) CalendarUses(ctx context.Context) ([]CalendarUse, error) {
+// Uses returns the schedules of the caller's project that use a calendar, by name.
+func (l Calendars) Uses(ctx context.Context) ([]CalendarUse, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.queries.CalendarUses(ctx, subject.ProjectID)
+	rows, err := l.service.queries.CalendarUses(ctx, subject.ProjectID)
 	if err != nil {
 		return nil, fmt.Errorf("find the schedules with a calendar: %w", err)
 	}

@@ -14,17 +14,17 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// SaveCalendar creates the calendar of the caller's project with this name, or replaces what it says.
+// Save creates the calendar of the caller's project with this name, or replaces what it says.
 // Schedules that use it fire by its new days at once. It returns Invalid with fields, and Forbidden
 // for people who may not cancel the executions of others.
-func (s *Service) SaveCalendar(ctx context.Context, c Calendar) (Calendar, error) {
-	return s.storeCalendar(ctx, c, func(*db.ScheduleCalendar) error { return nil })
+func (l Calendars) Save(ctx context.Context, c Calendar) (Calendar, error) {
+	return l.store(ctx, c, func(*db.ScheduleCalendar) error { return nil })
 }
 
-// CreateCalendar is SaveCalendar for a name that the project does not have yet; else it returns
+// Create is Save for a name that the project does not have yet; else it returns
 // Invalid with the field name.
-func (s *Service) CreateCalendar(ctx context.Context, c Calendar) (Calendar, error) {
-	return s.storeCalendar(ctx, c, func(found *db.ScheduleCalendar) error {
+func (l Calendars) Create(ctx context.Context, c Calendar) (Calendar, error) {
+	return l.store(ctx, c, func(found *db.ScheduleCalendar) error {
 		if found == nil {
 			return nil
 		}
@@ -32,10 +32,10 @@ func (s *Service) CreateCalendar(ctx context.Context, c Calendar) (Calendar, err
 	})
 }
 
-// UpdateCalendar is SaveCalendar for a calendar that was last changed at based. It returns Conflict if
+// Update is Save for a calendar that was last changed at based. It returns Conflict if
 // it has changed since then or was deleted.
-func (s *Service) UpdateCalendar(ctx context.Context, c Calendar, based time.Time) (Calendar, error) {
-	return s.storeCalendar(ctx, c, func(found *db.ScheduleCalendar) error {
+func (l Calendars) Update(ctx context.Context, c Calendar, based time.Time) (Calendar, error) {
+	return l.store(ctx, c, func(found *db.ScheduleCalendar) error {
 		switch {
 		case found == nil:
 			return apperr.New(apperr.Conflict, "Someone has deleted the calendar in the meantime.")
@@ -46,8 +46,8 @@ func (s *Service) UpdateCalendar(ctx context.Context, c Calendar, based time.Tim
 	})
 }
 
-// storeCalendar saves a calendar if accept returns nil for the one of the same name, nil for none.
-func (s *Service) storeCalendar(ctx context.Context, c Calendar, accept func(found *db.ScheduleCalendar) error) (Calendar, error) {
+// store saves a calendar if accept returns nil for the one of the same name, nil for none.
+func (l Calendars) store(ctx context.Context, c Calendar, accept func(found *db.ScheduleCalendar) error) (Calendar, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
 	if err != nil {
 		return Calendar{}, err
@@ -56,23 +56,23 @@ func (s *Service) storeCalendar(ctx context.Context, c Calendar, accept func(fou
 	if fields := c.problems(); len(fields) > 0 {
 		return Calendar{}, apperr.InvalidFields("The calendar cannot be saved with these values.", fields)
 	}
-	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+	err = db.Tx(ctx, l.service.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockActiveProject(ctx, subject.ProjectID); db.IsNoRows(err) {
 			return apperr.New(apperr.Conflict, "The project is archived, so its calendars cannot be changed.")
 		} else if err != nil {
 			return err
 		}
-		return s.saveCalendar(ctx, q, subject, c, accept)
+		return l.write(ctx, q, subject, c, accept)
 	})
 	if err != nil {
 		return Calendar{}, fmt.Errorf("save calendar %q: %w", c.Name, err)
 	}
-	s.Wake()
-	return s.Calendar(ctx, c.Name)
+	l.service.Wake()
+	return l.Get(ctx, c.Name)
 }
 
-// saveCalendar writes a calendar. The project is locked.
-func (s *Service) saveCalendar(ctx context.Context, q *db.Queries, subject auth.Subject, c Calendar, accept func(*db.ScheduleCalendar) error) error {
+// write writes a calendar. The project is locked.
+func (l Calendars) write(ctx context.Context, q *db.Queries, subject auth.Subject, c Calendar, accept func(*db.ScheduleCalendar) error) error {
 	holidays, err := encode(c.Holidays)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (s *Service) saveCalendar(ctx context.Context, q *db.Queries, subject auth.
 		}
 		if err := q.InsertCalendar(ctx, db.InsertCalendarParams{
 			ID: id, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Description: row.Description, Weekend: row.Weekend,
-			Holidays: row.Holidays, Blackouts: row.Blackouts, Now: s.now(),
+			Holidays: row.Holidays, Blackouts: row.Blackouts, Now: l.service.now(),
 		}); db.Constraint(err) == "schedule_calendars_name_key" {
 			return apperr.Wrap(apperr.Conflict, err, "Someone has just created the calendar "+c.Name+".")
 		} else if err != nil {
@@ -112,32 +112,32 @@ func (s *Service) saveCalendar(ctx context.Context, q *db.Queries, subject auth.
 	before := calendarFacts(row)
 	row.Name, row.Description, row.Weekend, row.Holidays, row.Blackouts = c.Name, c.Description, c.Weekend, holidays, blackouts
 	if err := q.UpdateCalendar(ctx, db.UpdateCalendarParams{
-		ID: row.ID, Name: row.Name, Description: row.Description, Weekend: row.Weekend, Holidays: row.Holidays, Blackouts: row.Blackouts, Now: s.now(),
+		ID: row.ID, Name: row.Name, Description: row.Description, Weekend: row.Weekend, Holidays: row.Holidays, Blackouts: row.Blackouts, Now: l.service.now(),
 	}); err != nil {
 		return fmt.Errorf("update calendar: %w", err)
 	}
-	if err := s.followCalendar(ctx, q, row.ID); err != nil {
+	if err := l.follow(ctx, q, row.ID); err != nil {
 		return err
 	}
 	return audit.Record(ctx, q, calendarEntry("schedule_calendar.update", row, before, calendarFacts(row)))
 }
 
-// followCalendar computes the next fires of the schedules of a calendar again.
-func (s *Service) followCalendar(ctx context.Context, q *db.Queries, id uuid.UUID) error {
+// follow computes the next fires of the schedules of a calendar again.
+func (l Calendars) follow(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 	rows, err := q.SchedulesWithCalendar(ctx, &id)
 	if err != nil {
 		return fmt.Errorf("schedules of calendar %s: %w", id, err)
 	}
 	for _, row := range rows {
-		_, t, fields, err := s.read(ctx, q, row)
+		_, t, fields, err := l.service.read(ctx, q, row)
 		if err != nil {
 			return err
 		}
 		if len(fields) > 0 {
 			continue // the next fire pauses it
 		}
-		keepNext(&row, t, s.now())
-		row.UpdatedAt = s.now()
+		keepNext(&row, t, l.service.now())
+		row.UpdatedAt = l.service.now()
 		if err := q.UpdateSchedule(ctx, update(row)); err != nil {
 			return fmt.Errorf("compute schedule %s again: %w", row.ID, err)
 		}
@@ -145,14 +145,14 @@ func (s *Service) followCalendar(ctx context.Context, q *db.Queries, id uuid.UUI
 	return nil
 }
 
-// DeleteCalendar removes a calendar of the caller's project by its name or ID. It returns Conflict
+// Delete removes a calendar of the caller's project by its name or ID. It returns Conflict
 // while schedules use it.
-func (s *Service) DeleteCalendar(ctx context.Context, ref string) error {
+func (l Calendars) Delete(ctx context.Context, ref string) error {
 	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
 	if err != nil {
 		return err
 	}
-	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+	return db.Tx(ctx, l.service.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := calendarRow(ctx, q, subject.ProjectID, ref)
 		if err != nil {
 			return err

@@ -99,14 +99,14 @@ func TestDeclaredProblems(t *testing.T) {
 func TestCalendars(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	c, err := b.schedules.SaveCalendar(b.ctx, schedule.Calendar{Name: "Germany"})
+	c, err := b.schedules.Calendars().Save(b.ctx, schedule.Calendar{Name: "Germany"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"SAT", "SUN"}, c.Weekend)
 	sc := b.create(hourly("quick", func(sp *schedule.Spec) { sp.Calendar, sp.Expressions = "germany", []string{"0 12 * * *"} }))
 	require.Equal(t, "Germany", sc.Calendar)
 	require.Equal(t, noon, *sc.NextAt)
 	c.Holidays = []schedule.Holiday{{Date: "2026-11-24", Name: "Day of tests"}}
-	_, err = b.schedules.SaveCalendar(b.ctx, c)
+	_, err = b.schedules.Calendars().Save(b.ctx, c)
 	require.NoError(t, err)
 	sc, err = b.schedules.Get(b.ctx, sc.ID)
 	require.NoError(t, err)
@@ -118,15 +118,15 @@ func TestCalendars(t *testing.T) {
 	require.Len(t, fires, 1)
 	require.Equal(t, noon.AddDate(0, 0, -1), fires[0].IntervalStart.UTC(), "the fire before the holiday")
 	require.Empty(t, excluded, "it is noon")
-	require.True(t, apperr.Is(b.schedules.DeleteCalendar(b.ctx, "Germany"), apperr.Conflict))
+	require.True(t, apperr.Is(b.schedules.Calendars().Delete(b.ctx, "Germany"), apperr.Conflict))
 	require.NoError(t, b.schedules.Delete(b.ctx, sc.ID))
-	require.NoError(t, b.schedules.DeleteCalendar(b.ctx, "Germany"))
+	require.NoError(t, b.schedules.Calendars().Delete(b.ctx, "Germany"))
 	for path, wrong := range map[string]schedule.Calendar{
 		"name": {}, "weekend": {Name: "a", Weekend: []string{"FUN"}}, "holidays.0": {Name: "a", Holidays: []schedule.Holiday{{Date: "25.12."}}},
 		"holidays.1":  {Name: "a", Holidays: []schedule.Holiday{{Date: "2026-12-25"}, {Date: "2026-12-25"}}},
 		"blackouts.0": {Name: "a", Blackouts: []schedule.Blackout{{Starts: noon, Ends: noon}}},
 	} {
-		_, err := b.schedules.SaveCalendar(b.ctx, wrong)
+		_, err := b.schedules.Calendars().Save(b.ctx, wrong)
 		fields := apperr.FieldsOf(err)
 		require.Len(t, fields, 1, "%s: %v", path, err)
 		require.Equal(t, path, fields[0].Path)

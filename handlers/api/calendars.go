@@ -33,7 +33,7 @@ func (h *calendarAPI) mount(api *operations) {
 }
 
 func (h *calendarAPI) apiCalendars(ctx context.Context, _ *struct{}) (*body[contract.CalendarList], error) {
-	list, err := h.Schedules.Calendars(ctx)
+	list, err := h.Schedules.Calendars().List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (h *calendarAPI) apiCalendars(ctx context.Context, _ *struct{}) (*body[cont
 }
 
 func (h *calendarAPI) apiCalendar(ctx context.Context, in *CalendarPath) (*body[contract.CalendarBody], error) {
-	c, err := h.Schedules.Calendar(ctx, in.Name)
+	c, err := h.Schedules.Calendars().Get(ctx, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (h *calendarAPI) apiSaveCalendar(ctx context.Context, in *struct {
 	for _, of := range in.Body.Blackouts {
 		c.Blackouts = append(c.Blackouts, schedule.Blackout(of))
 	}
-	saved, err := h.Schedules.SaveCalendar(ctx, c)
+	saved, err := h.Schedules.Calendars().Save(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (h *calendarAPI) apiSaveCalendar(ctx context.Context, in *struct {
 }
 
 func (h *calendarAPI) apiDeleteCalendar(ctx context.Context, in *CalendarPath) (*struct{}, error) {
-	return nil, h.Schedules.DeleteCalendar(ctx, in.Name)
+	return nil, h.Schedules.Calendars().Delete(ctx, in.Name)
 }
 
 func toCalendarBody(c schedule.Calendar) contract.CalendarBody {

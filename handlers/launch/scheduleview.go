@@ -62,7 +62,7 @@ func (h *schedulePages) schedulePage(r *http.Request, d *draft) (views.ScheduleF
 	if d.mode == views.LaunchForm {
 		m.Launch.Check.States = h.form(r, d, nil).States()
 	}
-	calendars, err := h.Schedules.Calendars(r.Context())
+	calendars, err := h.Schedules.Calendars().List(r.Context())
 	if err != nil && !apperr.Is(err, apperr.Forbidden) {
 		return m, err
 	}

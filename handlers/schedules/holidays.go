@@ -31,11 +31,11 @@ func calendarsCrumbs() []ui.Crumb {
 
 // holidayCalendars lists the calendars of the project.
 func (h *Pages) holidayCalendars(w http.ResponseWriter, r *http.Request) error {
-	list, err := h.Schedules.Calendars(r.Context())
+	list, err := h.Schedules.Calendars().List(r.Context())
 	if err != nil {
 		return err
 	}
-	uses, err := h.Schedules.CalendarUses(r.Context())
+	uses, err := h.Schedules.Calendars().Uses(r.Context())
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (h *Pages) newHolidayCalendar(w http.ResponseWriter, r *http.Request) error
 
 // holidayCalendar is the form of a calendar.
 func (h *Pages) holidayCalendar(w http.ResponseWriter, r *http.Request) error {
-	c, err := h.Schedules.Calendar(r.Context(), request.PathValue(r, "calendar"))
+	c, err := h.Schedules.Calendars().Get(r.Context(), request.PathValue(r, "calendar"))
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (h *Pages) createHolidayCalendar(w http.ResponseWriter, r *http.Request) er
 
 // changeHolidayCalendar saves a calendar, unless someone has changed it since the form was loaded.
 func (h *Pages) changeHolidayCalendar(w http.ResponseWriter, r *http.Request) error {
-	c, err := h.Schedules.Calendar(r.Context(), request.PathValue(r, "calendar"))
+	c, err := h.Schedules.Calendars().Get(r.Context(), request.PathValue(r, "calendar"))
 	if err != nil {
 		return err
 	}
@@ -179,14 +179,14 @@ func (h *Pages) storeCalendar(r *http.Request, before *schedule.Calendar, form c
 		return apperr.InvalidFields("The calendar cannot be saved with these values.", problems)
 	}
 	if before == nil {
-		_, err := h.Schedules.CreateCalendar(r.Context(), c)
+		_, err := h.Schedules.Calendars().Create(r.Context(), c)
 		return err
 	}
 	based, err := time.Parse(time.RFC3339Nano, form.based)
 	if err != nil {
 		return apperr.InvalidFields("The form is incomplete. Load the page again.", []apperr.Field{{Path: "based", Message: "Send the value of the form."}})
 	}
-	_, err = h.Schedules.UpdateCalendar(r.Context(), c, based)
+	_, err = h.Schedules.Calendars().Update(r.Context(), c, based)
 	return err
 }
 
@@ -225,7 +225,7 @@ func (h *Pages) renderCalendar(w http.ResponseWriter, r *http.Request, status in
 
 // addUses lists the schedules that use a calendar.
 func (h *Pages) addUses(r *http.Request, c schedule.Calendar, m *views.HolidayCalendar) error {
-	uses, err := h.Schedules.CalendarUses(r.Context())
+	uses, err := h.Schedules.Calendars().Uses(r.Context())
 	if err != nil {
 		return err
 	}
@@ -242,11 +242,11 @@ func (h *Pages) addUses(r *http.Request, c schedule.Calendar, m *views.HolidayCa
 
 // deleteHolidayCalendar deletes a calendar that no schedule uses.
 func (h *Pages) deleteHolidayCalendar(w http.ResponseWriter, r *http.Request) error {
-	c, err := h.Schedules.Calendar(r.Context(), request.PathValue(r, "calendar"))
+	c, err := h.Schedules.Calendars().Get(r.Context(), request.PathValue(r, "calendar"))
 	if err != nil {
 		return err
 	}
-	if err := h.Schedules.DeleteCalendar(r.Context(), c.ID.String()); err != nil {
+	if err := h.Schedules.Calendars().Delete(r.Context(), c.ID.String()); err != nil {
 		if !apperr.Is(err, apperr.Conflict) {
 			return err
 		}
