@@ -39,7 +39,7 @@ function setUpPalette(palette) {
     searching = input.value.trim() !== "";
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const item of palette.querySelectorAll("[data-keywords]")) {
-      const known = item.dataset.keywords.split(" ");
+      const known = `${item.querySelector("svg").nextSibling.data} ${item.dataset.keywords}`.toLowerCase().trim().split(/\s+/);
       item.hidden = !words.every((word) => known.some((k) => k.startsWith(word)));
     }
   });
@@ -48,7 +48,7 @@ function setUpPalette(palette) {
   });
   palette.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target === input) {
-      const [first] = links().filter((item) => item.dataset.keywords || !searching);
+      const [first] = links().filter((item) => "keywords" in item.dataset || !searching);
       if (input.value.trim() === "") return;
       if (!first) return;
       event.preventDefault();
