@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"syscall"
@@ -46,14 +47,16 @@ func (r *replicated) ready(want string) {
 	})
 }
 
-// on runs a statement on the replica.
+// on runs a statement on the replica, again if the replay of the primary's changes cancels it.
 func (r *replicated) on(sql string) {
 	r.t.Helper()
-	conn, err := pgx.Connect(r.t.Context(), r.servers.Replica.URL())
-	require.NoError(r.t, err)
-	defer func() { require.NoError(r.t, conn.Close(r.t.Context())) }()
-	_, err = conn.Exec(r.t.Context(), sql)
-	require.NoError(r.t, err)
+	eventually(r.t, sql, func() (string, bool) {
+		conn, err := pgx.Connect(r.t.Context(), r.servers.Replica.URL())
+		require.NoError(r.t, err)
+		_, err = conn.Exec(r.t.Context(), sql)
+		_ = conn.Close(r.t.Context())
+		return fmt.Sprint(err), err == nil
+	})
 }
 
 // listed returns the state of an execution in the list of executions, "" if the list lacks it.

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,7 +52,15 @@ func startServer(dir string, environ ...string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.cmd.Start(); err != nil {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the kernel ties the process to the thread that started it
+		defer runtime.UnlockOSThread()
+		started <- s.cmd.Start()
+		<-s.ended
+	}()
+	if err := <-started; err != nil {
+		close(s.ended)
 		return nil, fmt.Errorf("%w: build it with `make build`", err)
 	}
 	found := make(chan []string, 1)

@@ -29,9 +29,11 @@ func Start(cmd *exec.Cmd, deathSignal syscall.Signal) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// Pdeathsig watches the thread that forked, so that thread must live as
-		// long as the child: it is never unlocked.
+		// Pdeathsig watches the thread that forked, so that thread must live as long as the child.
+		// It is unlocked at the end: a goroutine that ends locked ends its thread, and with it other
+		// processes that this thread has started.
 		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err != nil {
