@@ -52,7 +52,7 @@ func table() []rule {
 		{packages: "compute/launcher compute/launcher/local", may: "apperr proto/... sdk platform/unixrpc platform/unixsocket compute/launcher"},
 		{packages: "compute/launcher/kube/kubetest"},
 		{packages: "compute/launcher/kube/...", may: "apperr platform/units proto/... sdk compute/launcher", not: allGroups},
-		{packages: "compute/runner/...", may: "engine/expression proto/... sdk platform/unixrpc platform/unixsocket access/masking data/channel/..."},
+		{packages: "compute/runner/...", may: "engine/expression proto/... sdk platform/unixrpc platform/unixsocket access/masking data/bucket data/channel/..."},
 		{packages: "platform/unixrpc", may: "platform/unixsocket"},
 		{packages: "platform/observability/..."},
 		{packages: "platform/certificate platform/certificate/certtest"},

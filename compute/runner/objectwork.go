@@ -3,24 +3,16 @@ package runner
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
-
+	"github.com/flowforge/flowforge/data/bucket"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -41,11 +33,15 @@ func runObjectSearch(a *attempt, work *flowforgev1.ObjectSearch) ending {
 		}
 		delete(inputs, work.Connection)
 		text := &call{work: &flowforgev1.Http{Tagged: true}, inputs: inputs}
-		s := &objectSearch{client: a.s.requester.client, fields: fields, bucket: work.Bucket}
-		if s.bucket == "" {
-			s.bucket = s.field("bucket")
+		field := func(name string) string {
+			value, _ := fields[name].(string)
+			return value
 		}
-		var found object
+		s := &objectSearch{client: a.s.requester.client, Location: bucket.Location{
+			Store: bucket.S3, Bucket: cmp.Or(work.Bucket, field("bucket")), Endpoint: field("endpoint"), Region: field("region"),
+			AccessKey: field("access_key_id"), SecretKey: field("secret_access_key"), SessionToken: field("session_token"), Headers: true,
+		}}
+		var found bucket.Object
 		if work.Prefix != "" {
 			prefix, err := text.fill(work.Prefix, plainText)
 			if err != nil {
@@ -65,84 +61,39 @@ func runObjectSearch(a *attempt, work *flowforgev1.ObjectSearch) ending {
 			}
 		}
 		a.system(levelInfo, fmt.Sprintf("The object %s exists with %d bytes.", found.Key, found.Size))
-		return found.write(a.paths.outputs, s.bucket)
+		return writeObject(found, a.paths.outputs, s.Bucket)
 	})
 }
 
-// object is an object of a bucket.
-type object struct {
-	Key  string
-	ETag string
-	Size int64
-}
-
-// write writes the outputs of a sensor that found the object.
-func (o object) write(folder, bucket string) error {
-	values := map[string]string{
-		"key": o.Key, "etag": strings.Trim(o.ETag, `"`), "uri": "s3://" + bucket + "/" + o.Key, "size": strconv.FormatInt(o.Size, 10),
-	}
-	for name, value := range values {
-		if name != "size" {
-			encoded, err := json.Marshal(value)
-			if err != nil {
-				return err
-			}
-			value = string(encoded)
+// writeObject writes the outputs of a sensor that found an object.
+func writeObject(o bucket.Object, folder, name string) error {
+	outputs := map[string]any{"key": o.Key, "etag": o.ETag, "uri": "s3://" + name + "/" + o.Key, "size": o.Size}
+	for output, value := range outputs {
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return err
 		}
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(value), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, output), encoded, 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// objectSearch sends signed requests to a bucket of Amazon S3 or of a compatible store.
+// objectSearch looks for objects in a bucket of Amazon S3 or of a compatible store.
 type objectSearch struct {
+	bucket.Location
+
 	client *http.Client
-	fields map[string]any // of the connection
-	bucket string
 }
 
-func (s *objectSearch) field(name string) string {
-	value, _ := s.fields[name].(string)
-	return value
-}
-
-// address is the address of the bucket: a path of the endpoint, or a host of Amazon S3.
-func (s *objectSearch) address(key string) (*url.URL, error) {
-	base := s.field("endpoint")
-	if base == "" {
-		base = "https://s3." + cmp.Or(s.field("region"), "us-east-1") + ".amazonaws.com"
-	}
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" {
-		return nil, errors.New("the endpoint of the connection is not a valid address")
-	}
-	u = u.JoinPath(s.bucket)
-	u.Path += "/" + key
-	u.RawPath = escapedPath(u.Path)
-	return u, nil
-}
-
-// escapedPath writes a path as stores sign it: all but letters, digits and -._~/ is escaped.
-func escapedPath(path string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(url.QueryEscape(path), "+", "%20"), "%2F", "/")
-}
-
-func (s *objectSearch) send(ctx context.Context, method string, u *url.URL) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
+func (s *objectSearch) send(ctx context.Context, signed bucket.Request) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, signed.Method, signed.URL, nil)
 	if err != nil {
 		return nil, errors.New("the endpoint of the connection is not a valid address")
 	}
-	if id := s.field("access_key_id"); id != "" {
-		none := sha256.Sum256(nil)
-		hash := hex.EncodeToString(none[:])
-		req.Header.Set("X-Amz-Content-Sha256", hash)
-		keys := aws.Credentials{AccessKeyID: id, SecretAccessKey: s.field("secret_access_key"), SessionToken: s.field("session_token")}
-		signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
-		if err := signer.SignHTTP(ctx, keys, req, hash, "s3", cmp.Or(s.field("region"), "us-east-1"), time.Now()); err != nil {
-			return nil, fmt.Errorf("the request cannot be signed: %w", err)
-		}
+	for name, value := range signed.Header {
+		req.Header.Set(name, value)
 	}
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -152,57 +103,54 @@ func (s *objectSearch) send(ctx context.Context, method string, u *url.URL) (*ht
 }
 
 // head finds the object with a key.
-func (s *objectSearch) head(ctx context.Context, key string) (object, error) {
-	u, err := s.address(key)
+func (s *objectSearch) head(ctx context.Context, key string) (bucket.Object, error) {
+	at := s.Location
+	at.Key = key
+	signed, err := at.Head(ctx)
 	if err != nil {
-		return object{}, err
+		return bucket.Object{}, err
 	}
-	resp, err := s.send(ctx, http.MethodHead, u)
+	resp, err := s.send(ctx, signed)
 	if err != nil {
-		return object{}, err
+		return bucket.Object{}, err
 	}
 	defer resp.Body.Close()
 	switch {
 	case resp.StatusCode == http.StatusNotFound:
-		return object{}, notYetf("the bucket %s has no object %s", s.bucket, key)
+		return bucket.Object{}, notYetf("the bucket %s has no object %s", s.Bucket, key)
 	case resp.StatusCode != http.StatusOK:
-		return object{}, s.refused(resp)
+		return bucket.Object{}, s.refused(resp)
 	}
-	return object{Key: key, ETag: resp.Header.Get("ETag"), Size: max(resp.ContentLength, 0)}, nil
+	return bucket.Object{Key: key, ETag: strings.Trim(resp.Header.Get("ETag"), `"`), Size: max(resp.ContentLength, 0)}, nil
 }
 
 // first finds the first object whose key begins with a prefix.
-func (s *objectSearch) first(ctx context.Context, prefix string) (object, error) {
-	u, err := s.address("")
+func (s *objectSearch) first(ctx context.Context, prefix string) (bucket.Object, error) {
+	signed, err := s.Keys(ctx, prefix, "", 1)
 	if err != nil {
-		return object{}, err
+		return bucket.Object{}, err
 	}
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), ""
-	u.RawQuery = strings.ReplaceAll(url.Values{"list-type": {"2"}, "max-keys": {"1"}, "prefix": {prefix}}.Encode(), "+", "%20")
-	resp, err := s.send(ctx, http.MethodGet, u)
+	resp, err := s.send(ctx, signed)
 	if err != nil {
-		return object{}, err
+		return bucket.Object{}, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return object{}, s.refused(resp)
+		return bucket.Object{}, s.refused(resp)
 	}
-	var list struct {
-		XMLName  xml.Name `xml:"ListBucketResult"`
-		Contents []object
+	page, err := bucket.ReadPage(io.LimitReader(resp.Body, maxObjectList))
+	if err != nil {
+		return bucket.Object{}, errors.New("the store answered with something other than a list of objects; check the endpoint of the connection")
 	}
-	if err := xml.NewDecoder(io.LimitReader(resp.Body, maxObjectList)).Decode(&list); err != nil {
-		return object{}, errors.New("the store answered with something other than a list of objects; check the endpoint of the connection")
+	if len(page.Objects) == 0 {
+		return bucket.Object{}, notYetf("the bucket %s has no object with the prefix %s", s.Bucket, prefix)
 	}
-	if len(list.Contents) == 0 {
-		return object{}, notYetf("the bucket %s has no object with the prefix %s", s.bucket, prefix)
-	}
-	return list.Contents[0], nil
+	return page.Objects[0], nil
 }
 
 func (s *objectSearch) refused(resp *http.Response) error {
 	if resp.StatusCode != http.StatusNotFound && comesLater(resp.StatusCode) {
-		return notYetf("the store answered %s for the bucket %s", resp.Status, s.bucket)
+		return notYetf("the store answered %s for the bucket %s", resp.Status, s.Bucket)
 	}
-	return fmt.Errorf("the store answered %s for the bucket %s; test the connection on its page", resp.Status, s.bucket)
+	return fmt.Errorf("the store answered %s for the bucket %s; test the connection on its page", resp.Status, s.Bucket)
 }

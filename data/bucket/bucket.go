@@ -113,6 +113,11 @@ func (l Location) Get(ctx context.Context, name string) (Request, error) {
 	return l.object(ctx, http.MethodGet, name)
 }
 
+// Head returns the request for the headers of the object at the location.
+func (l Location) Head(ctx context.Context) (Request, error) {
+	return l.object(ctx, http.MethodHead, "")
+}
+
 // Put returns the request that uploads an object; name is as in Get.
 func (l Location) Put(ctx context.Context, name string) (Request, error) {
 	return l.object(ctx, http.MethodPut, name)
@@ -163,11 +168,14 @@ func (l Location) Folder() string {
 	return l.Prefix()
 }
 
-// Keys returns the request for a page of the objects of the bucket whose keys begin with a prefix. The
-// store may write the keys as in addresses, so that XML can contain all of them. marker is as in List. Only
-// S3 and OSS have it.
-func (l Location) Keys(ctx context.Context, prefix, marker string) (Request, error) {
+// Keys returns the request for a page of at most limit objects of the bucket whose keys begin with a
+// prefix; ReadPage reads the response. The store chooses the size of the page for 0. marker is as in
+// List. Only S3 and OSS have it.
+func (l Location) Keys(ctx context.Context, prefix, marker string, limit int) (Request, error) {
 	query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {prefix}}
+	if limit > 0 {
+		query.Set("max-keys", strconv.Itoa(limit))
+	}
 	if marker != "" {
 		query.Set("continuation-token", marker)
 	}

@@ -10,7 +10,6 @@ import (
 	"hash/maphash"
 	"io"
 	"net/http"
-	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -27,20 +26,6 @@ import (
 
 // maxListPage bounds the response of a store to a request for a page of a list.
 const maxListPage = 16 << 20
-
-// object is an object of a list.
-type object struct {
-	Key          string
-	ETag         string
-	Size         int64
-	LastModified time.Time
-}
-
-// objectPage is a page of a list.
-type objectPage struct {
-	objects []object
-	next    string // of the next page; "": this is the last one
-}
 
 // s3 lists a bucket page by page. Each new or changed object is noted in the transaction that launches for it.
 func (p *poll) s3(ctx context.Context) (found, error) {
@@ -61,24 +46,24 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 		if err := settled(held, err); err != nil {
 			return found{}, err
 		}
-		page.objects, err = p.matching(page.objects)
+		page.Objects, err = p.matching(page.Objects)
 		if err != nil {
 			return found{}, err
 		}
-		for _, o := range page.objects {
+		for _, o := range page.Objects {
 			seen[maphash.String(seed, o.Key)] = struct{}{}
 		}
 		if len(seen) > MaxObjects {
 			return found{}, apperr.New(apperr.Unavailable, "More than %s objects match. Choose a longer prefix or a narrower pattern.", units.Number(MaxObjects))
 		}
-		n, err := p.note(ctx, at, page.objects, pollEvents-events)
+		n, err := p.note(ctx, at, page.Objects, pollEvents-events)
 		if events += n; err != nil {
 			return found{}, err
 		}
 		if events >= pollEvents {
 			return found{status: fmt.Sprintf("%s so far", units.Plural(events, "new object", "new objects")), more: true}, nil
 		}
-		if marker = page.next; marker == "" {
+		if marker = page.Next; marker == "" {
 			break
 		}
 	}
@@ -93,7 +78,7 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 }
 
 // matching returns the objects that match the pattern, without those that stand for folders.
-func (p *poll) matching(list []object) ([]object, error) {
+func (p *poll) matching(list []bucket.Object) ([]bucket.Object, error) {
 	pattern := p.trigger.S3.Pattern
 	out := list[:0]
 	for _, o := range list {
@@ -117,7 +102,7 @@ func (p *poll) matching(list []object) ([]object, error) {
 
 // note delivers the objects of a page that are new or changed, at most limit, and returns how many. Without
 // events for what exists already, the first complete list is only noted.
-func (p *poll) note(ctx context.Context, at bucket.Location, list []object, limit int) (int, error) {
+func (p *poll) note(ctx context.Context, at bucket.Location, list []bucket.Object, limit int) (int, error) {
 	keys := make([]string, len(list))
 	for i, o := range list {
 		keys[i] = o.Key
@@ -130,7 +115,7 @@ func (p *poll) note(ctx context.Context, at bucket.Location, list []object, limi
 	for _, row := range rows {
 		known[row.Key] = row.Etag
 	}
-	var fresh []object
+	var fresh []bucket.Object
 	for _, o := range list {
 		if etag, ok := known[o.Key]; !ok || etag != o.ETag {
 			fresh = append(fresh, o)
@@ -153,7 +138,7 @@ func (p *poll) note(ctx context.Context, at bucket.Location, list []object, limi
 }
 
 // keep notes objects, unless the turn is lost.
-func (p *poll) keep(ctx context.Context, q *db.Queries, list ...object) error {
+func (p *poll) keep(ctx context.Context, q *db.Queries, list ...bucket.Object) error {
 	n, err := q.HoldPoll(ctx, new(p.now().Add(pollLease)), p.row.ID, p.state.Turn)
 	if err := settled(n, err); err != nil {
 		return err
@@ -165,7 +150,7 @@ func (p *poll) keep(ctx context.Context, q *db.Queries, list ...object) error {
 	return wrap("note the objects of a trigger", q.NoteObjects(ctx, p.row.ID, keys, etags))
 }
 
-func (p *poll) objectEvent(at bucket.Location, o object, existed bool) event {
+func (p *poll) objectEvent(at bucket.Location, o bucket.Object, existed bool) event {
 	sum := sha256.Sum256([]byte(o.Key + "\x00" + o.ETag))
 	change := map[bool]string{true: "changed", false: "new"}[existed]
 	return event{
@@ -230,30 +215,30 @@ func (p *poll) bucket(ctx context.Context) (bucket.Location, string, error) {
 }
 
 // list requests a page of the objects whose keys begin with a prefix.
-func (p *poll) list(ctx context.Context, at bucket.Location, prefix, marker string) (objectPage, error) {
-	signed, err := at.Keys(ctx, prefix, marker)
+func (p *poll) list(ctx context.Context, at bucket.Location, prefix, marker string) (bucket.Page, error) {
+	signed, err := at.Keys(ctx, prefix, marker, 0)
 	if err != nil {
-		return objectPage{}, err
+		return bucket.Page{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, signed.Method, signed.URL, nil)
 	if err != nil {
-		return objectPage{}, apperr.New(apperr.Invalid, "The endpoint of the connection cannot be read.")
+		return bucket.Page{}, apperr.New(apperr.Invalid, "The endpoint of the connection cannot be read.")
 	}
 	for name, value := range signed.Header {
 		req.Header.Set(name, value)
 	}
 	res, err := p.config.Dialer.Client(pollLimit).Do(req)
 	if err != nil {
-		return objectPage{}, unreachable(signed.URL, err)
+		return bucket.Page{}, unreachable(signed.URL, err)
 	}
 	defer func() { _ = res.Body.Close() }() // only read
 	body := io.LimitReader(res.Body, maxListPage)
 	if res.StatusCode != http.StatusOK {
-		return objectPage{}, refusedList(at, res.StatusCode, body)
+		return bucket.Page{}, refusedList(at, res.StatusCode, body)
 	}
-	page, err := readObjects(body)
+	page, err := bucket.ReadPage(body)
 	if err != nil {
-		return objectPage{}, apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("%s responded with something other than a list of objects. Check the endpoint of the connection.", shortAddress(signed.URL)))
+		return bucket.Page{}, apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("%s responded with something other than a list of objects. Check the endpoint of the connection.", shortAddress(signed.URL)))
 	}
 	return page, nil
 }
@@ -272,32 +257,4 @@ func refusedList(at bucket.Location, status int, body io.Reader) error {
 		explanation = "Test the connection on its page."
 	}
 	return apperr.New(apperr.Unavailable, "The bucket %s cannot be listed: the store responded with %s. %s", at.Bucket, statusText(status), explanation)
-}
-
-func readObjects(body io.Reader) (objectPage, error) {
-	var list struct {
-		XMLName               xml.Name `xml:"ListBucketResult"`
-		EncodingType          string
-		Contents              []object
-		IsTruncated           bool
-		NextContinuationToken string
-	}
-	if err := xml.NewDecoder(body).Decode(&list); err != nil {
-		return objectPage{}, fmt.Errorf("read the list: %w", err)
-	}
-	page := objectPage{objects: list.Contents}
-	for i, o := range page.objects {
-		if list.EncodingType == "url" {
-			key, err := url.QueryUnescape(o.Key)
-			if err != nil {
-				return objectPage{}, fmt.Errorf("read the key %q: %w", o.Key, err)
-			}
-			page.objects[i].Key = key
-		}
-		page.objects[i].ETag = strings.Trim(o.ETag, `"`)
-	}
-	if list.IsTruncated {
-		page.next = list.NextContinuationToken
-	}
-	return page, nil
 }
