@@ -74,3 +74,8 @@ func (r SecretStoreRow) used() string {
 	}
 	return r.Used
 }
+
+// probeFrame is the frame of a control of the test of a store.
+func probeFrame(name, label, help string) ui.FormField {
+	return ui.FormField{ID: "probe-" + name, Label: label, Help: help, Optional: true}
+}

@@ -13,6 +13,8 @@ type FormField struct {
 	Help     string // "" for none
 	Error    string // "" for none
 	Optional bool
+	// Attributes are those of the frame, such as the data that a script reads.
+	Attributes templ.Attributes
 }
 
 // Control returns the attributes of the control: its ID, what describes it, and whether its value is
