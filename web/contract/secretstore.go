@@ -65,8 +65,8 @@ type OfferedSecretStores struct {
 
 // SecretReference says where a store has the value of a secret.
 type SecretReference struct {
-	Store   string `json:"store" maxLength:"100" doc:"Name of a secret store that the project may use"`
-	Path    string `json:"path" maxLength:"500"`
+	Store   string `json:"store" minLength:"1" maxLength:"100" doc:"Name of a secret store that the project may use"`
+	Path    string `json:"path" minLength:"1" maxLength:"500"`
 	Key     string `json:"key,omitempty" maxLength:"200" doc:"Member of a JSON object or key of a Vault secret; empty: the whole value"`
 	Version string `json:"version,omitempty" maxLength:"100" doc:"Empty: the newest version"`
 }
