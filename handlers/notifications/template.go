@@ -205,7 +205,7 @@ func (h *Pages) preview(r *http.Request, t notify.Template) (views.NotificationT
 	m := views.NotificationTemplatePreview{Sample: p.Sample, Subject: p.Subject, Text: p.Text, HTML: belowPage(p.HTML), JSON: p.JSON}
 	m.About = "The latest message, " + h.Page.Clock(r).Exactly(p.At).Text
 	if p.Sample {
-		m.About = "Invented values: the project has no recent message about this event."
+		m.About = "Sample values, because the project has no recent message about this event."
 	}
 	return m, nil
 }

@@ -65,7 +65,7 @@ func notificationTemplate(f views.Page) views.NotificationTemplateForm {
 		Subject: "{{ workflow }} failed", Body: "# {{ title }}\n\n{{ errro }}\n", BodyLabel: "Text", BodyHelp: "Markdown. The e-mail contains it as HTML and as text.",
 		Channels: []ui.Option{{Value: "team-mail", Name: "team-mail"}}, Variables: []views.NotificationVariable{{Name: "title", About: "the built-in title"}, {Name: "error", About: "the error; empty if there is none"}},
 		Failed: "The notification template has invalid values.", Errors: map[string]string{"body": `Line 3, column 1: there is no variable "errro". Did you mean error?`},
-		Preview: views.NotificationTemplatePreview{About: "Invented values: the project has no recent message about this event.", Sample: true, Subject: "vision.train failed", HTML: "<h3>vision.train failed</h3>", Text: "# vision.train failed"},
+		Preview: views.NotificationTemplatePreview{About: "Sample values, because the project has no recent message about this event.", Sample: true, Subject: "vision.train failed", HTML: "<h3>vision.train failed</h3>", Text: "# vision.train failed"},
 	}
 }
 
