@@ -430,6 +430,31 @@ func (q *Queries) InboxSchedule(ctx context.Context, id uuid.UUID) (InboxSchedul
 	return i, err
 }
 
+const inboxTrigger = `-- name: InboxTrigger :one
+SELECT id, name, workflow_name, paused, owner_id FROM triggers WHERE id = $1
+`
+
+type InboxTriggerRow struct {
+	ID           uuid.UUID
+	Name         string
+	WorkflowName string
+	Paused       string
+	OwnerID      uuid.UUID
+}
+
+func (q *Queries) InboxTrigger(ctx context.Context, id uuid.UUID) (InboxTriggerRow, error) {
+	row := q.db.QueryRow(ctx, inboxTrigger, id)
+	var i InboxTriggerRow
+	err := row.Scan(
+		&i.ID,
+		&i.Name,
+		&i.WorkflowName,
+		&i.Paused,
+		&i.OwnerID,
+	)
+	return i, err
+}
+
 const insertInboxItem = `-- name: InsertInboxItem :exec
 INSERT INTO inbox_items (id, user_id, tenant_id, project_id, event, occurrence, subject, execution_id, node, message, at, created_at, shown, mail_state, mail_due_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)

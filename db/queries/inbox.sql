@@ -35,6 +35,9 @@ WHERE e.id = @id;
 -- name: InboxSchedule :one
 SELECT id, name, workflow_name, message, reason, owner_id FROM schedules WHERE id = @id;
 
+-- name: InboxTrigger :one
+SELECT id, name, workflow_name, paused, owner_id FROM triggers WHERE id = @id;
+
 -- name: InboxRegistrant :one
 -- Returns who registered a model: the user that launched the execution with its artifact, else the user in
 -- the audit log.

@@ -46,10 +46,17 @@ func (s *Service) capacityMessage(row db.InboxEventsRow, of db.InboxExecutionRow
 	return m
 }
 
-func (s *Service) pausedMessage(row db.InboxScheduleRow) message.Message {
+func (s *Service) scheduleMessage(row db.InboxScheduleRow) message.Message {
 	return message.Message{
 		Level: message.Error, Title: "Your schedule " + row.Name + " was paused", Text: row.Message,
 		URL: s.config.PublicURL + "/schedules/" + row.ID.String(), Incident: "schedule/" + row.ID.String(), Facts: []message.Fact{{Name: "Workflow", Value: row.WorkflowName}},
+	}
+}
+
+func (s *Service) triggerMessage(row db.InboxTriggerRow) message.Message {
+	return message.Message{
+		Level: message.Error, Title: "Your trigger " + row.Name + " was turned off", Text: row.Paused,
+		URL: s.config.PublicURL + "/triggers/" + url.PathEscape(row.Name), Incident: "trigger/" + row.ID.String(), Facts: []message.Fact{{Name: "Workflow", Value: row.WorkflowName}},
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 func received() []string {
 	return []string{
 		"execution.succeeded", "execution.failed", "execution.cancelled", "node.approved", "node.rejected", "node.preempted",
-		"audit.schedule.pause", "audit.model.moved", "audit.model.requested", "audit.model.approved", "audit.model.rejected", "audit.model.withdrawn",
+		"audit.schedule.pause", "audit.trigger.pause", "audit.model.moved", "audit.model.requested", "audit.model.approved", "audit.model.rejected", "audit.model.withdrawn",
 	}
 }
 
@@ -109,7 +109,9 @@ func (s *Service) receive(ctx context.Context, q *db.Queries, row db.InboxEvents
 	case "node.started", "node.preempted":
 		return s.capacity(ctx, q, row, data)
 	case "audit.schedule.pause":
-		return s.paused(ctx, q, row, data)
+		return s.schedulePaused(ctx, q, row, data)
+	case "audit.trigger.pause":
+		return s.triggerPaused(ctx, q, row, data)
 	case "audit.model.moved":
 		return s.moved(ctx, q, row, data)
 	case "audit.model.requested":
@@ -211,8 +213,8 @@ func (s *Service) capacity(ctx context.Context, q *db.Queries, row db.InboxEvent
 	return s.emit(ctx, q, o, of.SubmittedBy)
 }
 
-// paused notifies the owner of a schedule that FlowForge paused.
-func (s *Service) paused(ctx context.Context, q *db.Queries, row db.InboxEventsRow, data payload) error {
+// schedulePaused notifies the owner of a schedule that FlowForge paused.
+func (s *Service) schedulePaused(ctx context.Context, q *db.Queries, row db.InboxEventsRow, data payload) error {
 	id, err := uuid.Parse(data.ObjectID)
 	if err != nil || data.ActorKind != string(auth.RoleSystem) {
 		return nil //nolint:nilerr // a person did it
@@ -226,9 +228,29 @@ func (s *Service) paused(ctx context.Context, q *db.Queries, row db.InboxEventsR
 	}
 	o := occurrence{
 		key: "paused/" + row.ID, project: *row.ProjectID, tenant: *row.TenantID, subject: schedule.WorkflowName, at: row.At,
-		events: []notify.Event{notify.SchedulePaused}, compose: func(notify.Event) message.Message { return s.pausedMessage(schedule) },
+		events: []notify.Event{notify.SchedulePaused}, compose: func(notify.Event) message.Message { return s.scheduleMessage(schedule) },
 	}
 	return s.emit(ctx, q, o, schedule.OwnerID)
+}
+
+// triggerPaused notifies the owner of a trigger that FlowForge paused.
+func (s *Service) triggerPaused(ctx context.Context, q *db.Queries, row db.InboxEventsRow, data payload) error {
+	id, err := uuid.Parse(data.ObjectID)
+	if err != nil || data.ActorKind != string(auth.RoleSystem) {
+		return nil //nolint:nilerr // a person did it
+	}
+	trigger, err := q.InboxTrigger(ctx, id)
+	if db.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o := occurrence{
+		key: "paused/" + row.ID, project: *row.ProjectID, tenant: *row.TenantID, subject: trigger.WorkflowName, at: row.At,
+		events: []notify.Event{notify.TriggerPaused}, compose: func(notify.Event) message.Message { return s.triggerMessage(trigger) },
+	}
+	return s.emit(ctx, q, o, trigger.OwnerID)
 }
 
 // emit stores the item of one occurrence for each person that wants it.

@@ -163,6 +163,27 @@ func TestMySchedule(t *testing.T) {
 	require.Equal(t, "/schedules/"+schedule.String(), items[2].Path)
 }
 
+func TestMyTrigger(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.person("ada", auth.ProjectDev)
+	trigger := uuid.New()
+	b.exec(`INSERT INTO workflows (id, project_id, name, owner_team, created_at, updated_at) VALUES ($1, $2, 'digits.train', 'local', now(), now())`, b.workflow, auth.LocalProject)
+	b.exec(`INSERT INTO triggers (id, tenant_id, project_id, name, kind, sources, states, signature, secret, filter, workflow_id, workflow_name, version, inputs, priority,
+			enabled, enabled_at, owner_id, owner_name, created_at, updated_at, paused, settings)
+		VALUES ($1, $2, $3, 'new images', 'http', '{}', '{}', '', '', '', $4, 'digits.train', '', '{}', 50, false, now(), $5, 'ada', now(), now(), 'Turned off after 20 failed polls in a row. Not found.', '{}')`,
+		trigger, auth.LocalTenant, auth.LocalProject, b.workflow, ada.id)
+	b.record(ada, audit.Entry{Action: "trigger.pause", Kind: "trigger", ID: trigger.String(), Name: "new images"})
+	b.record(b.system, audit.Entry{Action: "trigger.pause", Kind: "trigger", ID: trigger.String(), Name: "new images"})
+	b.receive()
+	items := b.items(ada)
+	require.Len(t, items, 1, "a person did the other")
+	require.Equal(t, notify.TriggerPaused, items[0].Event)
+	require.Equal(t, "Your trigger new images was turned off", items[0].Message.Title)
+	require.Equal(t, "Turned off after 20 failed polls in a row. Not found.", items[0].Message.Text)
+	require.Equal(t, "/triggers/new%20images", items[0].Path)
+}
+
 func TestModels(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -132,7 +132,7 @@ func groupName(g inbox.Group) string {
 	case inbox.Questions:
 		return "Approvals"
 	case inbox.Schedules:
-		return "Schedules"
+		return "Schedules and triggers"
 	case inbox.Models:
 	}
 	return "Models"
@@ -193,7 +193,7 @@ func iconOf(i inbox.Item) (icon, state string) {
 		return "box", ""
 	case notify.Cancelled:
 		return "CANCELLED", "CANCELLED"
-	case notify.SchedulePaused:
+	case notify.SchedulePaused, notify.TriggerPaused:
 		return "PAUSED", "FAILED"
 	case notify.Slow, inbox.StartedLate:
 		return "clock", "RETRYING"
