@@ -53,7 +53,7 @@ func (h health) readyz(w http.ResponseWriter, r *http.Request) error {
 			return nil // the caller disconnected, which is no failure of the dependency
 		}
 		answer.Checks[c.Name] = "down"
-		h.log.Warn("dependency is unavailable", "name", c.Name, "error", err)
+		h.log.Warn("readiness check failed", "check", c.Name, "error", err)
 		switch {
 		case c.Required:
 			answer.Status, status = "unavailable", http.StatusServiceUnavailable
