@@ -1059,6 +1059,12 @@ type Pool struct {
 	Draining    bool
 	CreatedAt   time.Time
 	CreatedBy   string
+	Restricted  bool
+}
+
+type PoolAccess struct {
+	Pool   string
+	NodeID uuid.UUID
 }
 
 type PoolToken struct {

@@ -22,6 +22,15 @@ func (q *Queries) DeletePool(ctx context.Context, name string) error {
 	return err
 }
 
+const deletePoolAccess = `-- name: DeletePoolAccess :exec
+DELETE FROM pool_access WHERE pool = $1
+`
+
+func (q *Queries) DeletePoolAccess(ctx context.Context, pool string) error {
+	_, err := q.db.Exec(ctx, deletePoolAccess, pool)
+	return err
+}
+
 const deletePoolToken = `-- name: DeletePoolToken :execrows
 DELETE FROM pool_tokens WHERE id = $1 AND pool = $2
 `
@@ -135,6 +144,18 @@ func (q *Queries) InsertPool(ctx context.Context, name string, description strin
 		createdBy,
 	)
 	return err
+}
+
+const insertPoolAccess = `-- name: InsertPoolAccess :execrows
+INSERT INTO pool_access (pool, node_id) SELECT $1, n.id FROM tenancy_nodes n WHERE n.id = ANY ($2::uuid[])
+`
+
+func (q *Queries) InsertPoolAccess(ctx context.Context, pool string, nodes []uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, insertPoolAccess, pool, nodes)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const insertPoolToken = `-- name: InsertPoolToken :exec
@@ -371,7 +392,7 @@ func (q *Queries) ListPoolWorkers(ctx context.Context, lostSeconds float64, pool
 }
 
 const listPools = `-- name: ListPools :many
-SELECT p.name, p.description, p.draining, p.created_at, p.created_by,
+SELECT p.name, p.description, p.draining, p.restricted, p.created_at, p.created_by,
     coalesce(k.workers, 0)::int AS workers, coalesce(k.connected, 0)::int AS connected,
     coalesce(k.slots, 0)::bigint AS slots, coalesce(k.cpu_millis, 0)::bigint AS cpu_millis, coalesce(k.memory_mib, 0)::bigint AS memory_mib,
     coalesce(k.gpus, 0)::bigint AS gpus,
@@ -400,6 +421,7 @@ type ListPoolsRow struct {
 	Name        string
 	Description string
 	Draining    bool
+	Restricted  bool
 	CreatedAt   time.Time
 	CreatedBy   string
 	Workers     int32
@@ -431,6 +453,7 @@ func (q *Queries) ListPools(ctx context.Context, lostSeconds float64, name strin
 			&i.Name,
 			&i.Description,
 			&i.Draining,
+			&i.Restricted,
 			&i.CreatedAt,
 			&i.CreatedBy,
 			&i.Workers,
@@ -457,7 +480,7 @@ func (q *Queries) ListPools(ctx context.Context, lostSeconds float64, name strin
 }
 
 const lockPool = `-- name: LockPool :one
-SELECT name, description, draining, created_at, created_by FROM pools WHERE name = $1 FOR UPDATE
+SELECT name, description, draining, created_at, created_by, restricted FROM pools WHERE name = $1 FOR UPDATE
 `
 
 func (q *Queries) LockPool(ctx context.Context, name string) (Pool, error) {
@@ -469,6 +492,7 @@ func (q *Queries) LockPool(ctx context.Context, name string) (Pool, error) {
 		&i.Draining,
 		&i.CreatedAt,
 		&i.CreatedBy,
+		&i.Restricted,
 	)
 	return i, err
 }
@@ -559,6 +583,61 @@ func (q *Queries) MovePoolWork(ctx context.Context, session uuid.UUID, worker *u
 	return err
 }
 
+const poolAccess = `-- name: PoolAccess :many
+SELECT n.id, n.kind, (n.archived_at IS NOT NULL)::boolean AS archived,
+    ARRAY(SELECT u.name FROM tenancy_nodes u WHERE u.id = ANY (n.path) AND u.kind <> 'installation' ORDER BY cardinality(u.path))::text[] AS names
+FROM pool_access a JOIN tenancy_nodes n ON n.id = a.node_id
+WHERE a.pool = $1 ORDER BY names, n.id
+`
+
+type PoolAccessRow struct {
+	ID       uuid.UUID
+	Kind     string
+	Archived bool
+	Names    []string
+}
+
+// Returns the nodes to which a pool is restricted, by path.
+func (q *Queries) PoolAccess(ctx context.Context, pool string) ([]PoolAccessRow, error) {
+	rows, err := q.db.Query(ctx, poolAccess, pool)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PoolAccessRow
+	for rows.Next() {
+		var i PoolAccessRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Archived,
+			&i.Names,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const poolAllows = `-- name: PoolAllows :one
+SELECT (NOT p.restricted OR EXISTS (
+    SELECT 1 FROM pool_access a JOIN tenancy_nodes n ON a.node_id = ANY (n.path) WHERE a.pool = p.name AND n.id = $1
+))::boolean AS allowed
+FROM pools p WHERE p.name = $2
+`
+
+// Reports whether a project may use a pool.
+func (q *Queries) PoolAllows(ctx context.Context, projectID uuid.UUID, name string) (bool, error) {
+	row := q.db.QueryRow(ctx, poolAllows, projectID, name)
+	var allowed bool
+	err := row.Scan(&allowed)
+	return allowed, err
+}
+
 const poolAttempts = `-- name: PoolAttempts :many
 SELECT w.task_id, w.execution_id, w.node_index, w.attempt, w.worker, w.labels, w.cpu_millis, w.memory_mib, w.gpus, w.gpu_type, w.queued_at, w.taken_at, w.reason,
     coalesce(e.workflow_name, '')::text AS workflow_name, coalesce(n.name, '')::text AS node_name, (SELECT count(*) FROM pool_work c WHERE c.pool = $1)::bigint AS total
@@ -628,15 +707,15 @@ func (q *Queries) PoolAttempts(ctx context.Context, pool string, maxRows int32) 
 	return items, nil
 }
 
-const poolExists = `-- name: PoolExists :one
-SELECT EXISTS (SELECT 1 FROM pools WHERE name = $1)
+const poolRestricted = `-- name: PoolRestricted :one
+SELECT restricted FROM pools WHERE name = $1
 `
 
-func (q *Queries) PoolExists(ctx context.Context, name string) (bool, error) {
-	row := q.db.QueryRow(ctx, poolExists, name)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
+func (q *Queries) PoolRestricted(ctx context.Context, name string) (bool, error) {
+	row := q.db.QueryRow(ctx, poolRestricted, name)
+	var restricted bool
+	err := row.Scan(&restricted)
+	return restricted, err
 }
 
 const poolWorkOfWorker = `-- name: PoolWorkOfWorker :many
@@ -736,6 +815,15 @@ UPDATE pools SET draining = $1 WHERE name = $2
 
 func (q *Queries) SetPoolDraining(ctx context.Context, draining bool, name string) error {
 	_, err := q.db.Exec(ctx, setPoolDraining, draining, name)
+	return err
+}
+
+const setPoolRestricted = `-- name: SetPoolRestricted :exec
+UPDATE pools SET restricted = $1 WHERE name = $2
+`
+
+func (q *Queries) SetPoolRestricted(ctx context.Context, restricted bool, name string) error {
+	_, err := q.db.Exec(ctx, setPoolRestricted, restricted, name)
 	return err
 }
 

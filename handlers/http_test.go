@@ -131,7 +131,7 @@ func setup(t *testing.T) *testBundle {
 	})
 	b.pools = pool.New(pool.Config{Pool: b.pool, Signer: b.signer, LostAfter: time.Second, Logger: log, Now: now})
 	b.executions, err = execution.New(execution.Config{
-		Offers: b.options.Offers, PoolExists: b.pools.Exists,
+		Offers: b.options.Offers, UsePool: b.pools.Use,
 		Secrets: b.secrets, Connections: b.connections, Quotas: b.quotas,
 		HostImages: true, Pool: b.pool, Workflows: b.workflows, Artifacts: b.artifacts, Launcher: pool.NewLauncher(b.tasks, b.pools, b.observe), Signer: b.signer, Now: now, Logger: log, Instance: "test",
 		Catalogue: engineCatalogue{b.catalogue},

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/compute/pool"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
@@ -125,6 +126,49 @@ func TestWorkerService(t *testing.T) {
 	require.Equal(t, strings.TrimSuffix(lost, ".1")+".2", got[0].TaskId)
 	_, err = m.client.Poll(t.Context(), bearing(&flowforgev1.PollRequest{WorkerId: m.id, Session: former}, token))
 	require.Equal(t, connect.CodeFailedPrecondition, connect.CodeOf(err), "the former process is refused: %v", err)
+}
+
+// A restricted pool runs tasks only of the projects at and below its nodes.
+func TestPoolAccess(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.poolToken(t)
+	b.start(t)
+	b.register(t, pooledDocument)
+	send := func(method, path, mediaType, body string, status int) string {
+		r := b.admin.send(t, method, path, mediaType, body)
+		require.Equal(t, status, r.status, r.body)
+		return r.body
+	}
+	launch := func(status int) string {
+		return send(http.MethodPost, "/api/v1/executions", "application/json", `{"workflow": "pooled"}`, status)
+	}
+	set := func(body string, status int) string {
+		return send(http.MethodPut, "/api/v1/pools/lab/access", "application/json", body, status)
+	}
+	launch(http.StatusCreated)
+	require.Contains(t, set(`{"restricted": true}`, http.StatusOK), `"nodes":[]`)
+	require.Contains(t, launch(http.StatusUnprocessableEntity), "restricted to other projects")
+	require.Contains(t, set(`{"restricted": true, "nodes": ["`+uuid.NewString()+`"]}`, http.StatusUnprocessableEntity), "does not exist")
+	require.Contains(t, set(`{"restricted": true, "nodes": ["`+auth.Installation.String()+`"]}`, http.StatusUnprocessableEntity), "allow every project")
+	require.Contains(t, launch(http.StatusUnprocessableEntity), "restricted to other projects", "a refused change changes nothing")
+	tenant := auth.LocalTenant.String()
+	require.Contains(t, set(`{"restricted": true, "nodes": ["`+tenant+`", "`+tenant+`"]}`, http.StatusOK), `"kind":"tenant"`)
+	launch(http.StatusCreated)
+
+	page := func() string { return send(http.MethodGet, "/admin/pools/lab", "", "", http.StatusOK) }
+	change := func(form string, status int) {
+		send(http.MethodPost, "/admin/pools/lab/access", "application/x-www-form-urlencoded", form, status)
+	}
+	require.Contains(t, page(), `name="remove" value="`+tenant+`"`)
+	change("remove="+tenant, http.StatusSeeOther)
+	require.Contains(t, page(), "No project can use this pool.")
+	change("nodes=", http.StatusUnprocessableEntity)
+	change("nodes="+auth.LocalProject.String(), http.StatusSeeOther)
+	launch(http.StatusCreated)
+	change("everyone=1", http.StatusSeeOther)
+	require.Contains(t, page(), "Every project can use this pool.")
+	launch(http.StatusCreated)
 }
 
 // Tokens of pools are checked at every call, and unknown workers must join again.

@@ -21,6 +21,7 @@ func PoolID() string { return "pool" }
 // PoolRow is a pool in the list.
 type PoolRow struct {
 	Name, URL, Description string
+	Restricted             bool   // only some projects may use it
 	State, Mark            string // Mark selects the icon and the colour
 	Workers                string // "2 of 3"
 	Use                    Meter
@@ -87,8 +88,16 @@ type Pool struct {
 	StreamURL         string
 	Tokens            []PoolToken
 	Facts             []ui.Fact
+	Problems          *AdminProblems
+	Restricted        bool         // only Access may use the pool
+	Access            []PoolAccess // by path
+	AccessForm        AdminForm    // adds to Access
 }
 
+// PoolAccess is a tenant, department, team or project that may use a restricted pool.
+type PoolAccess struct{ ID, Name, URL, Kind string }
+
 func (m Pool) drainURL() string  { return PoolURL(m.Name) + "/drain" }
+func (m Pool) accessURL() string { return PoolURL(m.Name) + "/access" }
 func (m Pool) deleteURL() string { return PoolURL(m.Name) + "/delete" }
 func (m Pool) tokensURL() string { return PoolURL(m.Name) + "/tokens" }

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/flowforge/flowforge/platform/units"
@@ -37,8 +38,19 @@ func newPoolCommand() *cobra.Command {
 	}
 	drain.Flags().String("worker", "", "ID or name of one worker; without it, the whole pool")
 	drain.Flags().Bool("undo", false, "take tasks again")
+	access := &cobra.Command{
+		Use: "access NAME", Short: "Show or change which projects may use a pool",
+		Long:    "Without flags, the command shows which projects may use the pool. NODE is a tenant, department, team or project, by its path or ID.",
+		Example: "  flowforge pool access gpu-lab --allow research/vision\n  flowforge pool access gpu-lab --everyone",
+		Args:    arguments("NAME"), RunE: runPoolAccess,
+	}
+	access.Flags().StringSlice("allow", nil, "restrict the pool to this NODE, in addition to those that may use it already; repeat the flag for more")
+	access.Flags().StringSlice("remove", nil, "remove this NODE from those that may use the pool; repeat the flag for more")
+	access.Flags().Bool("everyone", false, "allow every project")
+	access.MarkFlagsMutuallyExclusive("everyone", "allow")
+	access.MarkFlagsMutuallyExclusive("everyone", "remove")
 	remove := &cobra.Command{Use: "delete NAME", Short: "Delete a pool without tasks", Args: arguments("NAME"), RunE: runPoolDelete}
-	for _, c := range []*cobra.Command{create, list, show, token, drain, remove} {
+	for _, c := range []*cobra.Command{create, list, show, token, access, drain, remove} {
 		addClientFlags(c)
 		cmd.AddCommand(c)
 	}
@@ -200,6 +212,75 @@ func findWorker(cmd *cobra.Command, c *client, pool, named string) (contract.Poo
 		return found[0], nil
 	}
 	return contract.PoolWorker{}, fmt.Errorf("%d workers of the pool %s are called %q: use the ID of one from `flowforge pool show %s`", len(found), pool, named, pool)
+}
+
+func runPoolAccess(cmd *cobra.Command, args []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	var access contract.PoolAccess
+	if err := c.call(cmd.Context(), http.MethodGet, poolPath(args[0], "access"), nil, &access); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("everyone") || cmd.Flags().Changed("allow") || cmd.Flags().Changed("remove") {
+		change, err := poolAccessChange(cmd, access)
+		if err != nil {
+			return err
+		}
+		if err := c.call(cmd.Context(), http.MethodPut, poolPath(args[0], "access"), change, &access); err != nil {
+			return err
+		}
+	}
+	out := cmd.OutOrStdout()
+	switch {
+	case !access.Restricted:
+		fmt.Fprintf(out, "Every project may use %s.\n", args[0])
+	case len(access.Nodes) == 0:
+		fmt.Fprintf(out, "No project may use %s.\n", args[0])
+	default:
+		fmt.Fprintf(out, "%s is restricted to:\n", args[0])
+		for _, n := range access.Nodes {
+			fmt.Fprintf(out, "  %s (%s)\n", strings.Join(n.Path, "/"), n.Kind)
+		}
+	}
+	return nil
+}
+
+// poolAccessChange applies the flags of a command to the access of a pool.
+func poolAccessChange(cmd *cobra.Command, access contract.PoolAccess) (contract.PoolAccessInput, error) {
+	if everyone, _ := cmd.Flags().GetBool("everyone"); everyone {
+		return contract.PoolAccessInput{}, nil
+	}
+	tree, _, err := quotaTree(cmd)
+	if err != nil {
+		return contract.PoolAccessInput{}, err
+	}
+	change := contract.PoolAccessInput{Restricted: access.Restricted}
+	for _, n := range access.Nodes {
+		id, err := uuid.Parse(n.ID)
+		if err != nil {
+			return contract.PoolAccessInput{}, fmt.Errorf("read the server's response: %w", err)
+		}
+		change.Nodes = append(change.Nodes, id)
+	}
+	allow, _ := cmd.Flags().GetStringSlice("allow")
+	for _, name := range allow {
+		n, err := findQuotaNode(tree, name)
+		if err != nil {
+			return contract.PoolAccessInput{}, err
+		}
+		change.Restricted, change.Nodes = true, append(change.Nodes, n.NodeID)
+	}
+	remove, _ := cmd.Flags().GetStringSlice("remove")
+	for _, name := range remove {
+		n, err := findQuotaNode(tree, name)
+		if err != nil {
+			return contract.PoolAccessInput{}, err
+		}
+		change.Nodes = slices.DeleteFunc(change.Nodes, func(id uuid.UUID) bool { return id == n.NodeID })
+	}
+	return change, nil
 }
 
 func runPoolDelete(cmd *cobra.Command, args []string) error {

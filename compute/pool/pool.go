@@ -59,6 +59,7 @@ type Pool struct {
 	Name        string
 	Description string
 	Draining    bool // its workers take no attempts
+	Restricted  bool // only some projects may use it; see Access
 	CreatedAt   time.Time
 	CreatedBy   string
 	Workers     int // including those without a heartbeat
@@ -163,15 +164,6 @@ func (s *Service) awakened() <-chan struct{} {
 	return s.grown
 }
 
-// Exists reports whether there is a pool. For the engine.
-func (s *Service) Exists(ctx context.Context, pool string) (bool, error) {
-	exists, err := s.queries.PoolExists(ctx, pool)
-	if err != nil {
-		return false, fmt.Errorf("find pool %s: %w", pool, err)
-	}
-	return exists, nil
-}
-
 // State returns all pools with their queues. For metrics.
 func (s *Service) State(ctx context.Context) ([]Pool, error) { return s.list(ctx, "") }
 
@@ -183,7 +175,7 @@ func (s *Service) list(ctx context.Context, only string) ([]Pool, error) {
 	pools := make([]Pool, len(rows))
 	for i, r := range rows {
 		pools[i] = Pool{
-			Name: r.Name, Description: r.Description, Draining: r.Draining, CreatedAt: r.CreatedAt.UTC(), CreatedBy: r.CreatedBy,
+			Name: r.Name, Description: r.Description, Draining: r.Draining, Restricted: r.Restricted, CreatedAt: r.CreatedAt.UTC(), CreatedBy: r.CreatedBy,
 			Workers: int(r.Workers), Connected: int(r.Connected),
 			Capacity: Amount{Slots: int(r.Slots), CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus)},
 			Used:     Amount{Slots: int(r.Running), CPUMillis: int(r.CpuUsed), MemoryMiB: int(r.MemoryUsed), GPUs: int(r.GpusUsed)},

@@ -4,8 +4,31 @@ INSERT INTO pools (name, description, created_at, created_by) VALUES (@name, @de
 -- name: LockPool :one
 SELECT * FROM pools WHERE name = @name FOR UPDATE;
 
--- name: PoolExists :one
-SELECT EXISTS (SELECT 1 FROM pools WHERE name = @name);
+-- name: PoolAllows :one
+-- Reports whether a project may use a pool.
+SELECT (NOT p.restricted OR EXISTS (
+    SELECT 1 FROM pool_access a JOIN tenancy_nodes n ON a.node_id = ANY (n.path) WHERE a.pool = p.name AND n.id = @project_id
+))::boolean AS allowed
+FROM pools p WHERE p.name = @name;
+
+-- name: PoolRestricted :one
+SELECT restricted FROM pools WHERE name = @name;
+
+-- name: PoolAccess :many
+-- Returns the nodes to which a pool is restricted, by path.
+SELECT n.id, n.kind, (n.archived_at IS NOT NULL)::boolean AS archived,
+    ARRAY(SELECT u.name FROM tenancy_nodes u WHERE u.id = ANY (n.path) AND u.kind <> 'installation' ORDER BY cardinality(u.path))::text[] AS names
+FROM pool_access a JOIN tenancy_nodes n ON n.id = a.node_id
+WHERE a.pool = @pool ORDER BY names, n.id;
+
+-- name: SetPoolRestricted :exec
+UPDATE pools SET restricted = @restricted WHERE name = @name;
+
+-- name: DeletePoolAccess :exec
+DELETE FROM pool_access WHERE pool = @pool;
+
+-- name: InsertPoolAccess :execrows
+INSERT INTO pool_access (pool, node_id) SELECT @pool, n.id FROM tenancy_nodes n WHERE n.id = ANY (@nodes::uuid[]);
 
 -- name: SetPoolDraining :exec
 UPDATE pools SET draining = @draining WHERE name = @name;
@@ -16,7 +39,7 @@ DELETE FROM pools WHERE name = @name;
 -- name: ListPools :many
 -- Returns pools with the numbers of their workers and attempts. live_after is the latest heartbeat
 -- at which a worker counts as connected.
-SELECT p.name, p.description, p.draining, p.created_at, p.created_by,
+SELECT p.name, p.description, p.draining, p.restricted, p.created_at, p.created_by,
     coalesce(k.workers, 0)::int AS workers, coalesce(k.connected, 0)::int AS connected,
     coalesce(k.slots, 0)::bigint AS slots, coalesce(k.cpu_millis, 0)::bigint AS cpu_millis, coalesce(k.memory_mib, 0)::bigint AS memory_mib,
     coalesce(k.gpus, 0)::bigint AS gpus,

@@ -62,8 +62,9 @@ type Config struct {
 	// does not exist, Unavailable when the cluster does not respond. It is nil without a
 	// cluster, and in processes that may not read from it.
 	ConfigMap func(ctx context.Context, project uuid.UUID, name string) (map[string]string, error)
-	// PoolExists reports whether a launch may use a pool of workers; nil: there are no pools.
-	PoolExists func(ctx context.Context, pool string) (bool, error)
+	// UsePool returns nil if the tasks of a project may use a pool of workers, NotFound if there is no
+	// such pool, and Forbidden if it is restricted to other projects. nil: there are no pools.
+	UsePool func(ctx context.Context, pool string, project uuid.UUID) error
 	// Catalogue may be nil: then inputs refer only to artifacts and files.
 	Catalogue Catalogue
 	// Offers returns how a launch by the caller of ctx compares values with the sources of options.

@@ -214,7 +214,7 @@ func (s *LaunchService) checkLaunch(ctx context.Context, r LaunchRequest, v work
 	fields = append(fields, s.forecasts.tooLarge(v, project, &beyond)...)
 	fields = append(fields, s.configMaps.withoutCluster(v)...)
 	fields = append(fields, s.missingVariables(ctx, v)...)
-	unknown, err := s.missingPools(ctx, v)
+	unknown, err := s.unusablePools(ctx, v)
 	if err != nil {
 		return nil, err
 	}

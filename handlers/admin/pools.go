@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/tenancy"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -53,7 +56,7 @@ func (h poolPages) showPools(w http.ResponseWriter, r *http.Request, open openFo
 	}
 	for _, p := range pools {
 		row := views.PoolRow{
-			Name: p.Name, URL: views.PoolURL(p.Name), Description: p.Description, Workers: units.Number(int64(p.Connected)) + " of " + units.Number(int64(p.Workers)),
+			Name: p.Name, URL: views.PoolURL(p.Name), Description: p.Description, Restricted: p.Restricted, Workers: units.Number(int64(p.Connected)) + " of " + units.Number(int64(p.Workers)),
 			Use: poolMeter(p.Used, p.Capacity), Running: figure(p.Running), Queued: figure(p.Queued), Wait: waitText(p),
 		}
 		row.State, row.Mark = poolState(p)
@@ -115,6 +118,7 @@ func poolNotice(r *http.Request) *views.AdminNotice {
 		"revoked":  {"The token was revoked.", "Workers that use it end, and their tasks run again."},
 		"drained":  {"The drain has begun.", "Running tasks continue. No more tasks start."},
 		"resumed":  {"The drain has ended.", "Tasks start again."},
+		"access":   {"The access was changed.", "It applies to new executions."},
 		"prepared": {"The pool was created.", "Create a token, and start a worker on each machine of the pool."},
 	}[r.URL.Query().Get("did")]
 	if messages[0] == "" {
@@ -142,10 +146,17 @@ func (h poolPages) createPool(w http.ResponseWriter, r *http.Request) error {
 
 // pool shows one pool.
 func (h poolPages) pool(w http.ResponseWriter, r *http.Request) error {
-	return h.showPool(w, r, request.PathValue(r, "pool"), nil, nil)
+	return h.showPool(w, r, request.PathValue(r, "pool"), poolPage{})
 }
 
-func (h poolPages) showPool(w http.ResponseWriter, r *http.Request, name string, fresh *views.NewPoolToken, refused error) error {
+// poolPage is what the page of a pool shows besides its state.
+type poolPage struct {
+	fresh   *views.NewPoolToken // a token that was just created
+	refused error               // why nothing was changed
+	form    openForm            // of the access, with its errors
+}
+
+func (h poolPages) showPool(w http.ResponseWriter, r *http.Request, name string, with poolPage) error {
 	clock := h.Page.Clock(r)
 	p, err := h.Pools.Get(r.Context(), name)
 	if err != nil {
@@ -162,7 +173,7 @@ func (h poolPages) showPool(w http.ResponseWriter, r *http.Request, name string,
 	created := clock.Moment(p.CreatedAt)
 	m := views.Pool{
 		Page: h.Page.Base(r, name, views.SectionAdmin, views.Crumb{Name: "Teams and people", URL: views.AdminURL()}, views.Crumb{Name: "Worker pools", URL: views.PoolsURL()}),
-		Name: name, Description: p.Description, Draining: p.Draining, Notice: poolNotice(r), Fresh: fresh, Live: live, StreamURL: views.PoolStreamURL(name),
+		Name: name, Description: p.Description, Draining: p.Draining, Notice: poolNotice(r), Problems: with.form.problems(), Fresh: with.fresh, Live: live, StreamURL: views.PoolStreamURL(name),
 		Facts: []ui.Fact{{Name: "Created", Moment: &created}, {Name: "By", Value: p.CreatedBy}, {Name: "Lost after", Value: units.Duration(h.Pools.LostAfter()) + " without a heartbeat"}},
 	}
 	for _, t := range tokens {
@@ -172,11 +183,16 @@ func (h poolPages) showPool(w http.ResponseWriter, r *http.Request, name string,
 		}
 		m.Tokens = append(m.Tokens, token)
 	}
-	status := http.StatusOK
-	if refused != nil {
-		status = web.Status(apperr.CodeOf(refused))
+	if err := h.fillPoolAccess(r, &m, with.form); err != nil {
+		return err
+	}
+	status := with.form.status()
+	if with.refused != nil {
+		status = web.Status(apperr.CodeOf(with.refused))
+		m.Notice = &views.AdminNotice{Kind: "error", Strong: "Nothing was changed.", Text: apperr.MessageOf(with.refused)}
+	}
+	if status != http.StatusOK {
 		m.Title = "Error: " + m.Title
-		m.Notice = &views.AdminNotice{Kind: "error", Strong: "Nothing was changed.", Text: apperr.MessageOf(refused)}
 	}
 	return web.Render(w, r, status, views.PoolPage(m))
 }
@@ -312,6 +328,84 @@ func requestText(a pool.Amount) string {
 	return strings.Join(parts, ", ")
 }
 
+// fillPoolAccess adds which projects may use the pool, and the form that changes it.
+func (h poolPages) fillPoolAccess(r *http.Request, m *views.Pool, open openForm) error {
+	access, err := h.Pools.Access(r.Context(), m.Name)
+	if err != nil {
+		return err
+	}
+	branches, err := h.Tenancy.Tree(r.Context(), auth.Installation, false)
+	if err != nil {
+		return err
+	}
+	m.Restricted = access.Restricted
+	listed := map[uuid.UUID]bool{}
+	for _, n := range access.Nodes {
+		listed[n.ID] = true
+		entry := views.PoolAccess{ID: n.ID.String(), Name: strings.Join(n.Path, " / "), URL: views.AdminNodeURL(n.ID.String()), Kind: n.Kind}
+		if n.Archived {
+			entry.Kind += ", archived"
+		}
+		m.Access = append(m.Access, entry)
+	}
+	options := []ui.Option{{Name: "Select…"}}
+	var path []string
+	for _, b := range branches {
+		if b.Kind == tenancy.Installation {
+			continue
+		}
+		path = append(path[:b.Depth-1], b.Name)
+		if !listed[b.ID] {
+			options = append(options, ui.Option{Value: b.ID.String(), Name: strings.Join(path, " / ") + " (" + string(b.Kind) + ")"})
+		}
+	}
+	add := "Restrict the pool"
+	if access.Restricted {
+		add = "Allow"
+	}
+	m.AccessForm = views.AdminForm{
+		ID: "access-form", Label: "Access to the pool", Action: views.PoolURL(m.Name) + "/access", Buttons: []views.AdminButton{{Text: add}},
+		Fields: []views.AdminField{open.field("access", views.AdminField{
+			Name: "nodes", Label: "Tenant, department, team or project", Help: "All projects below it may use the pool.", Options: options,
+		}, "")},
+	}
+	return nil
+}
+
+// setPoolAccess lets every project use a pool, or adds or removes one of those that may.
+func (h poolPages) setPoolAccess(w http.ResponseWriter, r *http.Request) error {
+	name := request.PathValue(r, "pool")
+	form, err := sent(r, "access", "")
+	if err != nil {
+		return err
+	}
+	form.err = h.changeAccess(r.Context(), name, form.values)
+	if form.err == nil {
+		return seeOther(w, r, views.PoolURL(name)+"?did=access")
+	}
+	if !shownInForm(form.err) {
+		return form.err
+	}
+	return h.showPool(w, r, name, poolPage{form: form})
+}
+
+func (h poolPages) changeAccess(ctx context.Context, name string, values url.Values) error {
+	if values.Get("everyone") != "" {
+		_, err := h.Pools.AllowEveryone(ctx, name)
+		return err
+	}
+	change, field := h.Pools.Allow, values.Get("nodes")
+	if remove := values.Get("remove"); remove != "" {
+		change, field = h.Pools.Disallow, remove
+	}
+	id, err := uuid.Parse(field)
+	if err != nil {
+		return apperr.InvalidFields("The access to the pool was not changed.", []apperr.Field{{Path: "nodes", Message: "Select a tenant, department, team or project."}})
+	}
+	_, err = change(ctx, name, id)
+	return err
+}
+
 // drainPool drains a pool, or ends its drain.
 func (h poolPages) drainPool(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "pool")
@@ -358,7 +452,7 @@ func (h poolPages) deletePool(w http.ResponseWriter, r *http.Request) error {
 		if !shownInForm(err) {
 			return err
 		}
-		return h.showPool(w, r, name, nil, err)
+		return h.showPool(w, r, name, poolPage{refused: err})
 	}
 	return seeOther(w, r, views.PoolsURL()+"?did=deleted")
 }
@@ -371,7 +465,7 @@ func (h poolPages) createPoolToken(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	command := fmt.Sprintf("FLOWFORGE_WORKER_TOKEN=%s flowforge worker --server %s --pool %s", secret, request.PublicURL(r, h.PublicURL), name)
-	return h.showPool(w, r, name, &views.NewPoolToken{ID: token.ID, Token: secret, Command: command}, nil)
+	return h.showPool(w, r, name, poolPage{fresh: &views.NewPoolToken{ID: token.ID, Token: secret, Command: command}})
 }
 
 // revokePoolToken revokes a token.

@@ -36,6 +36,12 @@ type DrainWorkerInput struct {
 	Body   contract.PoolDrain
 }
 
+// PoolAccessRequest is the request of set-pool-access.
+type PoolAccessRequest struct {
+	Pool string `path:"pool" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"the name of a pool"`
+	Body contract.PoolAccessInput
+}
+
 // PoolTokenPath is the request of revoke-pool-token.
 type PoolTokenPath struct {
 	Pool  string `path:"pool" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"the name of a pool"`
@@ -51,6 +57,11 @@ func (h *poolAPI) mount(api *operations) {
 	operation(api, huma.Operation{
 		OperationID: "delete-pool", Method: http.MethodDelete, Path: "/pools/{pool}", Tags: []string{"Pools"}, Summary: "Delete a pool without tasks", DefaultStatus: http.StatusNoContent,
 	}, h.remove)
+	operation(api, get("get-pool-access", "/pools/{pool}/access", "Get which projects may use a pool", "Pools"), h.access)
+	operation(api, huma.Operation{
+		OperationID: "set-pool-access", Method: http.MethodPut, Path: "/pools/{pool}/access", Tags: []string{"Pools"},
+		Summary: "Restrict a pool to some projects, or allow every project",
+	}, h.setAccess)
 	operation(api, huma.Operation{
 		OperationID: "drain-pool", Method: http.MethodPut, Path: "/pools/{pool}/drain", Tags: []string{"Pools"}, Summary: "Drain a pool, or end its drain",
 	}, h.drain)
@@ -152,9 +163,39 @@ func (h *poolAPI) revokeToken(ctx context.Context, in *PoolTokenPath) (*struct{}
 	return nil, h.Pools.RevokeToken(ctx, in.Pool, in.Token)
 }
 
+func (h *poolAPI) access(ctx context.Context, in *poolPath) (*body[contract.PoolAccess], error) {
+	a, err := h.Pools.Access(ctx, in.Pool)
+	if err != nil {
+		return nil, err
+	}
+	return reply(toPoolAccess(a)), nil
+}
+
+func (h *poolAPI) setAccess(ctx context.Context, in *PoolAccessRequest) (*body[contract.PoolAccess], error) {
+	var a pool.Access
+	var err error
+	if in.Body.Restricted {
+		a, err = h.Pools.Restrict(ctx, in.Pool, in.Body.Nodes)
+	} else {
+		a, err = h.Pools.AllowEveryone(ctx, in.Pool)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reply(toPoolAccess(a)), nil
+}
+
+func toPoolAccess(a pool.Access) contract.PoolAccess {
+	out := contract.PoolAccess{Restricted: a.Restricted, Nodes: []contract.PoolAccessNode{}}
+	for _, n := range a.Nodes {
+		out.Nodes = append(out.Nodes, contract.PoolAccessNode{ID: n.ID.String(), Kind: n.Kind, Path: n.Path, Archived: n.Archived})
+	}
+	return out
+}
+
 func toPoolBody(p pool.Pool) contract.PoolBody {
 	return contract.PoolBody{
-		Name: p.Name, Description: p.Description, Draining: p.Draining, CreatedAt: p.CreatedAt, CreatedBy: p.CreatedBy, Workers: p.Workers, Connected: p.Connected,
+		Name: p.Name, Description: p.Description, Draining: p.Draining, Restricted: p.Restricted, CreatedAt: p.CreatedAt, CreatedBy: p.CreatedBy, Workers: p.Workers, Connected: p.Connected,
 		Capacity: contract.PoolAmount(p.Capacity), Used: contract.PoolAmount(p.Used), Queued: p.Queued, Running: p.Running, WaitSeconds: p.Wait.Seconds(),
 	}
 }

@@ -37,7 +37,7 @@ func pools(f views.Page) views.Pools {
 	m.Rows = []views.PoolRow{
 		{Name: "cpu-batch", URL: "#", State: "Idle", Mark: "SUCCEEDED", Workers: "11 of 11", Use: fullness("", 0, 176, "cores"), Running: "–", Queued: "–", Wait: "–"},
 		{Name: "edge-berlin", URL: "#", Description: "Data must stay on site", State: "No worker", Mark: "FAILED", Workers: "0 of 2", Running: "–", Queued: "2", Wait: "41 min"},
-		{Name: "gpu-lab", URL: "#", Description: "A100 machines in the lab", State: "Backed up", Mark: "READY", Workers: "5 of 6", Use: fullness("", 20, 20, "GPUs"), Running: "9", Queued: "14", Wait: "18 min"},
+		{Name: "gpu-lab", URL: "#", Description: "A100 machines in the lab", Restricted: true, State: "Backed up", Mark: "READY", Workers: "5 of 6", Use: fullness("", 20, 20, "GPUs"), Running: "9", Queued: "14", Wait: "18 min"},
 	}
 	return m
 }
@@ -64,14 +64,23 @@ func pool(f views.Page) views.Pool {
 			},
 			More: "12 more tasks are not listed.",
 		},
-		Tokens: []views.PoolToken{{ID: "kqelbol2jbky", By: "Jonas Weber", Created: created, Used: seen, RevokeURL: "#"}, {ID: "aaaa22223333", By: "Jonas Weber", Created: created, RevokeURL: "#"}},
-		Facts:  []ui.Fact{{Name: "Created", Moment: &created}, {Name: "By", Value: "Jonas Weber"}, {Name: "Lost after", Value: "1 min without a heartbeat"}},
+		Tokens:     []views.PoolToken{{ID: "kqelbol2jbky", By: "Jonas Weber", Created: created, Used: seen, RevokeURL: "#"}, {ID: "aaaa22223333", By: "Jonas Weber", Created: created, RevokeURL: "#"}},
+		Restricted: true,
+		Access:     []views.PoolAccess{{ID: "1", Name: "acme / research / vision", URL: "#", Kind: "team"}, {ID: "2", Name: "globex", URL: "#", Kind: "tenant"}},
+		AccessForm: views.AdminForm{
+			ID: "access-form", Label: "Access to the pool", Action: "#", Buttons: []views.AdminButton{{Text: "Allow"}},
+			Fields: []views.AdminField{{
+				ID: "access-nodes", Name: "nodes", Label: "Tenant, department, team or project", Help: "All projects below it may use the pool.",
+				Options: []ui.Option{{Name: "Select…"}, {Value: "3", Name: "acme / research / speech (team)"}},
+			}},
+		},
+		Facts: []ui.Fact{{Name: "Created", Moment: &created}, {Name: "By", Value: "Jonas Weber"}, {Name: "Lost after", Value: "1 min without a heartbeat"}},
 	}
 }
 
 func poolWithoutWorkers(f views.Page) views.Pool {
 	m := pool(f)
-	m.Fresh, m.Tokens, m.Draining = nil, nil, true
+	m.Fresh, m.Tokens, m.Draining, m.Restricted, m.Access = nil, nil, true, false, nil
 	m.Live.Workers, m.Live.More = nil, ""
 	m.Live.Notice = &views.AdminNotice{Kind: "warn", Strong: "No worker is connected.", Text: "2 tasks wait for this pool and can run nowhere else."}
 	return m

@@ -1,6 +1,10 @@
 package contract
 
-import "time"
+import (
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // PoolAmount is an amount of resources.
 type PoolAmount struct {
@@ -16,6 +20,7 @@ type PoolBody struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
 	Draining    bool       `json:"draining" doc:"Whether the workers of the pool take no more tasks"`
+	Restricted  bool       `json:"restricted" doc:"Whether only some projects may use the pool"`
 	CreatedAt   time.Time  `json:"created_at"`
 	CreatedBy   string     `json:"created_by"`
 	Workers     int        `json:"workers" doc:"Workers, including those without a heartbeat"`
@@ -59,6 +64,26 @@ type PoolDetail struct {
 
 	WorkerList []PoolWorker `json:"worker_list"`
 	Tokens     []PoolToken  `json:"tokens"`
+}
+
+// PoolAccess says which projects may use a pool.
+type PoolAccess struct {
+	Restricted bool             `json:"restricted" doc:"false: every project may use the pool; true: the projects at and below the nodes"`
+	Nodes      []PoolAccessNode `json:"nodes"`
+}
+
+// PoolAccessNode is a tenant, department, team or project that may use a restricted pool.
+type PoolAccessNode struct {
+	ID       string   `json:"id" format:"uuid"`
+	Kind     string   `json:"kind" enum:"tenant,department,team,project"`
+	Path     []string `json:"path" doc:"Names from the tenant to the node"`
+	Archived bool     `json:"archived"`
+}
+
+// PoolAccessInput replaces the access to a pool.
+type PoolAccessInput struct {
+	Restricted bool        `json:"restricted" doc:"false: every project may use the pool"`
+	Nodes      []uuid.UUID `json:"nodes,omitempty" maxItems:"200" doc:"Tenants, departments, teams and projects that may use a restricted pool; without any, no project may use it"`
 }
 
 // PoolInput is a new pool.
