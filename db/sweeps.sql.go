@@ -690,6 +690,33 @@ func (q *Queries) SweepRuns(ctx context.Context, sweepID uuid.UUID) ([]InputSwee
 	return items, nil
 }
 
+const triedCombinations = `-- name: TriedCombinations :many
+SELECT chosen FROM input_sweep_runs
+WHERE sweep_id = $1 AND (number >= $2 OR state NOT IN ('FAILED', 'CANCELLED', 'REFUSED'))
+`
+
+// Returns the values that a grid does not repeat: those of its own runs, and those of runs of former
+// spaces that did not fail.
+func (q *Queries) TriedCombinations(ctx context.Context, sweepID uuid.UUID, spaceFrom int32) ([]json.RawMessage, error) {
+	rows, err := q.db.Query(ctx, triedCombinations, sweepID, spaceFrom)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []json.RawMessage
+	for rows.Next() {
+		var chosen json.RawMessage
+		if err := rows.Scan(&chosen); err != nil {
+			return nil, err
+		}
+		items = append(items, chosen)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const unsettledSweepRuns = `-- name: UnsettledSweepRuns :many
 SELECT r.number, r.state, r.execution_id, r.objective, r.step, r.best_step, r.rungs, r.stop, r.message, r.gpu_hours, r.started_at, r.finished_at,
     r.chosen, e.id AS found_id, e.status, e.started_at AS begun_at, e.finished_at AS ended_at, e.cancel_requested_at, e.outputs,

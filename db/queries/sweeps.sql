@@ -101,6 +101,12 @@ SELECT number, state, chosen, objective, step, stop FROM input_sweep_runs
 WHERE sweep_id = @sweep_id AND state NOT IN ('REFUSED', 'CANCELLED')
 ORDER BY number;
 
+-- name: TriedCombinations :many
+-- Returns the values that a grid does not repeat: those of its own runs, and those of runs of former
+-- spaces that did not fail.
+SELECT chosen FROM input_sweep_runs
+WHERE sweep_id = @sweep_id AND (number >= @space_from OR state NOT IN ('FAILED', 'CANCELLED', 'REFUSED'));
+
 -- name: SweepRuns :many
 SELECT * FROM input_sweep_runs WHERE sweep_id = @sweep_id ORDER BY number;
 

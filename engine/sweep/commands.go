@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/sweep/space"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // Pause keeps a sweep from launching more runs. Runs that have begun continue. Pausing again changes
@@ -219,16 +220,20 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 		return []apperr.Field{{Path: path, Message: fmt.Sprintf("The sweep already has %d runs. Enter at least as many, or stop the sweep.", row.Created)}}, nil
 	}
 	if Method(row.Method) == Grid {
-		size, err := s.gridOf(ctx, *row)
+		left, err := s.gridLeft(ctx, *row)
 		if err != nil {
 			return nil, err
 		}
-		most := int(row.SpaceFrom) + size
+		if left == 0 && e.Space != nil {
+			return []apperr.Field{{Path: "space", Message: "All combinations of this grid have run. Add values to the space."}}, nil
+		}
+		most := int(row.Created) + left
 		if e.Space != nil && e.Runs == nil && e.AddRuns == nil {
 			planned = min(most, MaxRuns)
 		}
 		if planned > max(most, int(row.Planned)) || e.Space != nil && planned > most {
-			return []apperr.Field{{Path: path, Message: fmt.Sprintf("The grid has %d combinations, so the sweep can have at most %d runs. Add values to the space.", size, most)}}, nil
+			return []apperr.Field{{Path: path, Message: fmt.Sprintf("The grid has %s that the sweep has not tried, so the sweep can have at most %s. Add values to the space.",
+				units.Plural(left, "combination", "combinations"), units.Plural(most, "run", "runs"))}}, nil
 		}
 	}
 	row.Planned = int32(planned) //nolint:gosec // checked
@@ -248,8 +253,9 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 	return nil, nil
 }
 
-// gridOf returns the number of combinations of the space of row.
-func (s *Service) gridOf(ctx context.Context, row db.InputSweep) (int, error) {
+// gridLeft returns the number of combinations of the grid of row that the sweep has not tried, at most
+// MaxRuns.
+func (s *Service) gridLeft(ctx context.Context, row db.InputSweep) (int, error) {
 	sw, err := fromRow(row)
 	if err != nil {
 		return 0, err
@@ -258,6 +264,6 @@ func (s *Service) gridOf(ctx context.Context, row db.InputSweep) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	size, _ := c.Combinations()
-	return size, nil
+	left, err := untried(ctx, s.queries, sw.ID, source{method: Grid, space: c, from: int(row.SpaceFrom)}, MaxRuns)
+	return len(left), err
 }

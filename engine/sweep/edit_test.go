@@ -1,6 +1,7 @@
 package sweep_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -8,7 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/sweep"
+	"github.com/flowforge/flowforge/engine/sweep/space"
 )
 
 // TestAnEndedSweepStaysEnded: a change without runs launches none.
@@ -32,6 +35,32 @@ func TestAnEndedSweepStaysEnded(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, sweep.Running, more.State)
 	require.Equal(t, 1, b.ended(sw.ID).Counts.Succeeded)
+}
+
+// TestAGridGrows: a value that is added gives new combinations, and those that ran are not repeated.
+func TestAGridGrows(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.drive()
+	grid := func(values ...any) space.Space {
+		return space.Space{{Path: "x", Kind: space.Values, Values: values}, {Path: "mode", Kind: space.Values, Values: []any{"fast", "slow"}}}
+	}
+	s := spec(0, sweep.Grid)
+	s.Space = grid(json.Number("1"), json.Number("3.50"))
+	sw := b.create(s)
+	b.ended(sw.ID)
+	_, err := b.sweeps.Change(b.ctx, sw.ID, sweep.Edit{AddRuns: new(1)})
+	require.Contains(t, apperr.FieldsOf(err)[0].Message, "0 combinations that the sweep has not tried, so the sweep can have at most 4 runs")
+	_, err = b.sweeps.Change(b.ctx, sw.ID, sweep.Edit{Space: grid(json.Number("3.5"), json.Number("1"))})
+	require.Equal(t, []apperr.Field{{Path: "space", Message: "All combinations of this grid have run. Add values to the space."}}, apperr.FieldsOf(err))
+	more, err := b.sweeps.Change(b.ctx, sw.ID, sweep.Edit{Space: grid(json.Number("1"), json.Number("2"), json.Number("3.5")), Runs: new(6)})
+	require.NoError(t, err)
+	require.Equal(t, 6, more.Planned)
+	require.Equal(t, sweep.Succeeded, b.ended(sw.ID).State)
+	runs := b.once(sw.ID, 6)
+	for _, r := range runs {
+		require.Equal(t, r.Index >= 4, space.Text(r.Values["x"]) == "2", "run %d: %v", r.Index, r.Values)
+	}
 }
 
 // TestASweepExpiresByItsDefinition: the time counts from its end, and continuing it revokes it.

@@ -2,10 +2,13 @@ package sweep
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/sweep/optuna"
@@ -14,7 +17,7 @@ import (
 )
 
 // source is where the values of runs come from. Equal sources give equal values, so nothing must be
-// remembered but the number of the next run.
+// remembered but the number of the next run, and for a grid the combinations of the runs.
 type source struct {
 	method Method
 	space  space.Checked
@@ -22,17 +25,17 @@ type source struct {
 	from   int // number of the first run with this space
 }
 
-// at returns the values of a run, false if a grid has no more combinations. TPE is not one of the
-// methods.
+// at returns the values of a run, false if a grid has no more combinations. The number of a grid is
+// that of a combination. TPE is not one of the methods.
 func (s source) at(number int) (space.Combination, bool) {
 	dimensions := len(s.space.Paths())
 	switch s.method {
 	case Grid:
 		size, _ := s.space.Combinations()
-		if number-s.from >= size {
+		if number >= size {
 			return nil, false
 		}
-		return s.space.Grid(number - s.from), true
+		return s.space.Grid(number), true
 	case Sobol:
 		return s.space.At(sobol.New(dimensions, s.seed).Point(uint32(number - s.from))), true //nolint:gosec // at most MaxRuns
 	case Random, TPE:
@@ -47,8 +50,12 @@ func (s source) at(number int) (space.Combination, bool) {
 
 // next returns the values of up to n runs from a number on, fewer at the end of a grid.
 func (s *Service) next(ctx context.Context, sw Sweep, src source, number, n int) ([]space.Combination, error) {
-	if src.method == TPE {
+	switch src.method {
+	case TPE:
 		return s.suggest(ctx, sw, src, number, n)
+	case Grid:
+		return untried(ctx, s.queries, sw.ID, src, n)
+	case Random, Sobol:
 	}
 	var out []space.Combination
 	for i := range n {
@@ -59,6 +66,57 @@ func (s *Service) next(ctx context.Context, sw Sweep, src source, number, n int)
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// untried returns up to n combinations of a grid that the sweep has not tried, in the order of the
+// grid. When the space of a sweep grows, runs of the former space keep their results, so their
+// combinations are not repeated unless the runs failed.
+func untried(ctx context.Context, q *db.Queries, sweep uuid.UUID, src source, n int) ([]space.Combination, error) {
+	rows, err := q.TriedCombinations(ctx, sweep, int32(src.from)) //nolint:gosec // at most MaxRuns
+	if err != nil {
+		return nil, fmt.Errorf("combinations of sweep %s: %w", sweep, err)
+	}
+	tried := map[string]bool{}
+	for _, row := range rows {
+		var c space.Combination
+		if err := part("values", row, &c); err != nil {
+			return nil, err
+		}
+		key, err := combinationKey(c)
+		if err != nil {
+			return nil, err
+		}
+		tried[key] = true
+	}
+	var out []space.Combination
+	for i := 0; len(out) < n; i++ {
+		c, ok := src.at(i)
+		if !ok {
+			break
+		}
+		key, err := combinationKey(c)
+		if err != nil {
+			return nil, err
+		}
+		if !tried[key] {
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// combinationKey is equal for equal values: those of a space and those that were read from JSON.
+func combinationKey(c space.Combination) (string, error) {
+	raw, err := encode(c)
+	if err != nil {
+		return "", err
+	}
+	var plain any
+	if err := json.Unmarshal(raw, &plain); err != nil {
+		return "", fmt.Errorf("decode values: %w", err)
+	}
+	raw, err = encode(plain)
+	return string(raw), err
 }
 
 // suggest gets values from Optuna, which learns from the runs so far. Runs whose values another
