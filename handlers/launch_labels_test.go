@@ -34,6 +34,19 @@ func TestSweepWithTagsAndANote(t *testing.T) {
 	require.Contains(t, form, "The first try")
 }
 
+// TestTagsOfAFormThatBecomesASweep: what a person enters in the form of a sweep counts, however the
+// form was opened and checked before.
+func TestTagsOfAFormThatBecomesASweep(t *testing.T) {
+	t.Parallel()
+	b := setupLaunch(t)
+	values := controls(t, b.get(t, launchPath))
+	values.Set("tags", "first")
+	values.Set("$sweep", "on")
+	_, doc := b.post(t, values)
+	require.Equal(t, []string{"first"}, controls(t, doc)["tags"], "one control has the tags")
+	require.Equal(t, []string{""}, controls(t, doc)["note"])
+}
+
 // TestLaunchWithTagsAndANote: they are written with the execution, and errors are at their controls.
 func TestLaunchWithTagsAndANote(t *testing.T) {
 	t.Parallel()

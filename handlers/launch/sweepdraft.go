@@ -49,10 +49,10 @@ func keptControls(sent url.Values) url.Values {
 	return out
 }
 
-// ofOneLaunch reports whether a control is an option of one execution.
+// ofOneLaunch reports whether a control is an option that only the form of one execution has.
 func ofOneLaunch(name string) bool {
 	_, kept := keptFields()[name]
-	return kept || name == "cache" || name == "tags" || name == "note" || strings.HasPrefix(name, cachePrefix)
+	return kept || name == "cache" || strings.HasPrefix(name, cachePrefix)
 }
 
 // carried are the controls that the form keeps and does not show.
