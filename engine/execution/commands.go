@@ -14,9 +14,9 @@ import (
 
 // Codes of a Reason of nodes that users hold, answer or skip.
 const (
-	ReasonHeld     = "HELD"            // does not begin until a user releases it
-	ReasonApproval = "APPROVAL"        // waits for a user's answer
-	ReasonSkipped  = "SKIPPED_BY_HAND" // a user skipped it
+	ReasonHeld     = "HELD"               // does not begin until a user releases it
+	ReasonApproval = query.ReasonApproval // waits for a user's answer
+	ReasonSkipped  = "SKIPPED_BY_HAND"    // a user skipped it
 )
 
 // commands carries out the commands of users to the execution and its nodes.

@@ -19,8 +19,8 @@ import (
 
 // Codes of the reasons of sensors.
 const (
-	ReasonSensor        = "SENSOR"         // waits for its next poll, or for a time
-	ReasonSensorTimeout = "SENSOR_TIMEOUT" // skipped: its condition was not met in time
+	ReasonSensor        = query.ReasonSensor // waits for its next poll, or for a time
+	ReasonSensorTimeout = "SENSOR_TIMEOUT"   // skipped: its condition was not met in time
 )
 
 // sensors lets nodes wait until something has happened. A poll is an attempt; between two polls a node

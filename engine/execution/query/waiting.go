@@ -28,8 +28,14 @@ type Waiting struct {
 	Decisions []Event   // the latest first
 }
 
-// maxQueuedReasons limits the queued nodes among which a reason is searched.
-const maxQueuedReasons = 50
+// maxReasons limits the nodes of each state among which one that waits is searched.
+const maxReasons = 50
+
+// Codes of the reasons of running nodes that wait and hold no capacity.
+const (
+	ReasonApproval = "APPROVAL" // for a user's answer
+	ReasonSensor   = "SENSOR"   // for its next poll, for a time, or for an execution
+)
 
 // maxDecisions is the maximum number of events of an explanation.
 const maxDecisions = 8
@@ -72,18 +78,33 @@ func (q *Reader) whyPending(ctx context.Context, row db.Execution, reason *Reaso
 
 // whyFirst explains why the longest waiting node of an execution waits.
 func (q *Reader) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
-	nodes, _, err := q.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{dag.Ready}, Limit: 1})
-	if err != nil {
-		return Waiting{}, err
+	for _, state := range []dag.State{dag.Ready, dag.Queued, dag.Retrying, dag.Running} {
+		nodes, _, err := q.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{state}, Limit: maxReasons})
+		if err != nil {
+			return Waiting{}, err
+		}
+		if i := slices.IndexFunc(nodes, Node.waits); i >= 0 {
+			return q.whyNode(ctx, row, nodes[i])
+		}
 	}
-	if len(nodes) == 0 { // perhaps one waits in the cluster or for a worker of a pool
-		nodes, _, err = q.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{dag.Queued}, Limit: maxQueuedReasons})
-		nodes = slices.DeleteFunc(nodes, func(n Node) bool { return n.Reason == nil || !slices.Contains(WaitCodes(), n.Reason.Code) })
+	return Waiting{}, nil
+}
+
+// waits reports whether a node waits, and whyNode says for what: for capacity, in the cluster, for a
+// worker of a pool, for the next attempt, for an answer, or for what a sensor observes.
+func (n Node) waits() bool {
+	switch n.State {
+	case dag.Ready:
+		return true
+	case dag.Retrying:
+		return n.Reason != nil
+	case dag.Queued:
+		return n.Reason != nil && slices.Contains(WaitCodes(), n.Reason.Code)
+	case dag.Running:
+		return n.Reason != nil && (n.Reason.Code == ReasonApproval || n.Reason.Code == ReasonSensor)
+	case dag.Pending, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
 	}
-	if err != nil || len(nodes) == 0 {
-		return Waiting{}, err
-	}
-	return q.whyNode(ctx, row, nodes[0])
+	return false
 }
 
 func (q *Reader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting, error) {
@@ -114,13 +135,20 @@ func (q *Reader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting
 			hideOthers(ctx, &w.Reason)
 		}
 	case dag.Queued:
-		if n.Reason != nil && slices.Contains(WaitCodes(), n.Reason.Code) {
+		if n.waits() {
 			w.Reason = *n.Reason
 			if n.ReadyAt != nil {
 				w.Since = *n.ReadyAt
 			}
 		}
-	case dag.Pending, dag.Running, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
+	case dag.Running:
+		if n.waits() {
+			w.Reason = *n.Reason
+			if n.StartedAt != nil {
+				w.Since = *n.StartedAt
+			}
+		}
+	case dag.Pending, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled:
 	}
 	return w, err
 }
