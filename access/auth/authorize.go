@@ -76,7 +76,7 @@ func Authorize(ctx context.Context, a Action) (Subject, error) {
 	if s.Role == RoleUser && s.ProjectID == uuid.Nil && a != Administer {
 		return Subject{}, apperr.New(apperr.Forbidden, "You are not a member of any project yet. Ask an administrator to add you.")
 	}
-	return Subject{}, apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
+	return Subject{}, s.refused(a)
 }
 
 // AuthorizeIn returns the subject of ctx when it may do a at place, the project or
@@ -91,7 +91,7 @@ func AuthorizeIn(ctx context.Context, a Action, place uuid.UUID, absent error) (
 	case s.may(a, place):
 		return s, nil
 	case s.may(a.reading(), place):
-		return Subject{}, apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
+		return Subject{}, s.refused(a)
 	}
 	return Subject{}, absent
 }

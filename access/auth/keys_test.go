@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -109,6 +110,10 @@ func TestKeyScopes(t *testing.T) {
 		}
 		for _, a := range tt.mayNo {
 			require.False(t, s.May(a, LocalProject), "%v %s", tt.scopes, a)
+			if a != Administer {
+				_, err := AuthorizeIn(WithSubject(b.ctx, s), a, LocalProject, errors.New("absent"))
+				require.ErrorContains(t, err, "The scopes of this API key ("+tt.scopes[0]+") do not allow this.")
+			}
 		}
 	}
 	key := b.key(t, LocalAdmin, func(r *db.InsertAPIKeyParams) { r.ProjectID = &other })

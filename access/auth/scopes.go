@@ -2,6 +2,7 @@ package auth
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -64,9 +65,23 @@ func (s Subject) narrow(scopes []string, project uuid.UUID) Subject {
 	}
 	whole := s
 	s.Role = RoleUser
+	if !all {
+		s.Scopes = strings.Join(scopes, ", ")
+	}
 	s.ReadOnly = !all && !slices.ContainsFunc(scopes, func(name string) bool { return name != ScopeRead })
 	s.Policy = PolicyFunc(func(a Action, place uuid.UUID) bool {
 		return (all || slices.Contains(actions, a)) && (project == uuid.Nil || place == project) && whole.may(a, place)
 	})
 	return s
+}
+
+// refused is the error of an action that s may not do: the scopes of its API key or its role do not
+// allow it.
+func (s Subject) refused(a Action) error {
+	i := slices.IndexFunc(Scopes(), func(scope Scope) bool { return scope.Actions == nil || slices.Contains(scope.Actions, a) })
+	needed := Scopes()[i:] // the last scope allows everything
+	if s.Scopes != "" && !slices.ContainsFunc(needed, func(scope Scope) bool { return slices.Contains(strings.Split(s.Scopes, ", "), scope.Name) }) {
+		return apperr.New(apperr.Forbidden, "The scopes of this API key (%s) do not allow this. It requires the scope %s.", s.Scopes, needed[0].Name)
+	}
+	return apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
 }
