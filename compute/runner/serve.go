@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -47,7 +49,7 @@ func Serve(ctx context.Context, config Config) error {
 	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
 		return fmt.Errorf("runner folder: %w", err)
 	}
-	unlock, err := lockFolder(ctx, config.Dir)
+	unlock, err := lockFolder(ctx, config.Dir, func(string) {})
 	if err != nil {
 		return err
 	}
@@ -95,26 +97,31 @@ func Serve(ctx context.Context, config Config) error {
 
 const defaultShutdownGrace = 5 * time.Second
 
-// Lock makes this process the only one that runs attempts in dir, until unlock is called. It returns
-// ErrLocked when another process does not end in time.
-func Lock(ctx context.Context, dir string) (unlock func(), err error) {
+// Lock makes this process the only one that runs attempts in dir, until unlock is called. If another
+// process does, Lock calls waiting with the ID of that process, and returns ErrLocked if it does not end
+// in time.
+func Lock(ctx context.Context, dir string, waiting func(pid string)) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("runner folder: %w", err)
 	}
-	return lockFolder(ctx, dir)
+	return lockFolder(ctx, dir, waiting)
 }
 
 // lockFolder makes this process the only supervisor of dir.
-func lockFolder(ctx context.Context, dir string) (unlock func(), err error) {
+func lockFolder(ctx context.Context, dir string, waiting func(pid string)) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, pidFile), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("runner folder: %w", err)
 	}
 	deadline := time.Now().Add(lockWait)
-	for {
+	for n := 0; ; n++ {
 		err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {
 			break
+		}
+		if n == 0 && errors.Is(err, syscall.EWOULDBLOCK) {
+			pid, _ := io.ReadAll(file)
+			waiting(strings.TrimSpace(string(pid)))
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) || time.Now().After(deadline) || ctx.Err() != nil {
 			_ = file.Close()

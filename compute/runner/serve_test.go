@@ -161,6 +161,10 @@ func TestShutdownInterrupts(t *testing.T) {
 	if err := Serve(expired(t), Config{Dir: dir}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second supervisor: %v", err)
 	}
+	holder := ""
+	if _, err := Lock(expired(t), dir, func(pid string) { holder = pid }); !errors.Is(err, ErrLocked) || holder != strconv.Itoa(p.cmd.Process.Pid) {
+		t.Errorf("a second worker: %v; process %q holds the lock", err, holder)
+	}
 	begin := time.Now()
 	if _, err := p.Shutdown(t.Context(), connect.NewRequest(&flowforgev1.ShutdownRequest{GraceMs: 100})); err != nil {
 		t.Fatal(err)

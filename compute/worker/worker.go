@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,13 @@ type worker struct {
 // Run takes and runs attempts until drain is closed and they have ended, or until ctx is cancelled:
 // then it interrupts them. It returns an error when the server refuses the worker.
 func Run(ctx context.Context, config Config, drain <-chan struct{}) error {
-	unlock, err := runner.Lock(ctx, config.Runner.Dir)
+	logger := cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
+	unlock, err := runner.Lock(ctx, config.Runner.Dir, func(pid string) {
+		logger.Info("Another worker uses this folder. Waiting for it to end. To run both, choose another folder with --dir.", "folder", config.Runner.Dir, "pid", pid)
+	})
+	if errors.Is(err, runner.ErrLocked) {
+		return fmt.Errorf("another worker uses the folder %s: end it, or choose another folder with --dir", config.Runner.Dir)
+	}
 	if err != nil {
 		return err
 	}
@@ -81,12 +88,9 @@ func Run(ctx context.Context, config Config, drain <-chan struct{}) error {
 		return err
 	}
 	w := &worker{
-		config: config, logger: config.Logger, supervisor: supervisor, session: uuid.NewString(), wait: defaultWait,
+		config: config, logger: logger, supervisor: supervisor, session: uuid.NewString(), wait: defaultWait,
 		client: flowforgev1connect.NewWorkerServiceClient(config.Runner.Server.HTTP(), config.Runner.Server.URL),
 		given:  map[string]bool{}, devices: devices{all: config.GPUs, of: map[string][]int{}},
-	}
-	if w.logger == nil {
-		w.logger = slog.New(slog.DiscardHandler)
 	}
 	for _, id := range w.held() {
 		w.given[id] = true // results of an earlier process
