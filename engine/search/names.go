@@ -199,8 +199,9 @@ func NewNames(fields []Field) *Names {
 func (n *Names) Fields() []Field { return n.fields }
 
 // Find returns the field that name means. A full path and a fact come first; then a whole name
-// among inputs, metrics and outputs, in this order; then the only field that ends with name. Metadata
-// needs its part: "metadata.accuracy", or "artifact.metadata.accuracy". The second result lists the paths when name could mean several.
+// among inputs, metrics and outputs, in this order, unless several inputs end with it; then the only
+// field that ends with name. Metadata needs its part: "metadata.accuracy", or
+// "artifact.metadata.accuracy". The second result lists the paths when name could mean several.
 func (n *Names) Find(name string) (Field, []string) {
 	if f, choices := n.find(name); f.Name != "" || choices != nil {
 		return f, choices
@@ -228,9 +229,14 @@ func (n *Names) find(name string) (Field, []string) {
 		return Field{Part: Metadata, Name: strings.TrimPrefix(name, string(Metadata)+"."), Types: []Type{Number, String}}, nil
 	}
 	for _, part := range []Part{Inputs, Metrics, Outputs} {
-		if i, ok := n.byPath[string(part)+"."+name]; ok {
-			return n.fields[i], nil
+		i, ok := n.byPath[string(part)+"."+name]
+		if !ok {
+			continue
 		}
+		if others := n.inputsThatEndWith(name); part == Inputs && len(others) > 1 {
+			return Field{}, others
+		}
+		return n.fields[i], nil
 	}
 	ends := n.byTail[name]
 	if len(ends) == 1 {
@@ -244,6 +250,18 @@ func (n *Names) find(name string) (Field, []string) {
 		return n.find(rest)
 	}
 	return Field{}, choices
+}
+
+// inputsThatEndWith returns the paths of inputs whose name is name or ends with it. Workflows of a
+// project may have "lr" and "optimizer.lr", which often mean the same.
+func (n *Names) inputsThatEndWith(name string) []string {
+	var paths []string
+	for _, i := range n.byTail[name] {
+		if n.fields[i].Part == Inputs {
+			paths = append(paths, n.fields[i].Path())
+		}
+	}
+	return paths
 }
 
 // Short is the shortest name of a field without its path's beginning, such as "lr"; its full name
