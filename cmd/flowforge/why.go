@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -87,6 +88,9 @@ func writeExplanation(out io.Writer, e contract.WhyBody) {
 		who := h.CountsFor
 		if h.ExecutionID != nil {
 			who = strings.TrimSpace(h.WorkflowName+" "+h.Node) + " " + h.ExecutionID.String()
+			if h.Nodes > 1 {
+				who += fmt.Sprintf(" and %s", units.Plural(h.Nodes-1, "more node", "more nodes"))
+			}
 		}
 		borrowed := ""
 		if h.Borrowed {

@@ -133,7 +133,7 @@ func (h *queueAPI) why(ctx context.Context, in *ExecutionPath, node string) (*bo
 }
 
 func toWhyHolder(h quota.Holder) contract.WhyHolder {
-	out := contract.WhyHolder{CountsFor: "another team", Amount: h.Amount, Borrowed: h.Borrowed, EndsFrom: h.EndsFrom, EndsTo: h.EndsTo}
+	out := contract.WhyHolder{CountsFor: "another team", Nodes: h.Nodes, Amount: h.Amount, Borrowed: h.Borrowed, EndsFrom: h.EndsFrom, EndsTo: h.EndsTo}
 	if h.Owner.Name != "" {
 		out.CountsFor = h.Owner.String()
 	}

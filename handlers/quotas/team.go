@@ -294,7 +294,7 @@ func teamHolder(reason fair.Reason, h fair.Holder) views.TeamHolder {
 // teamShare shows the rank of the team among its siblings and the parts of its score.
 func teamShare(t quota.Team) views.TeamShare {
 	if len(t.Siblings) < 2 {
-		return views.TeamShare{Empty: "No other team shares this cluster."}
+		return views.TeamShare{Empty: "No other team shares the limits of " + orWords(t.Parent) + "."}
 	}
 	own := t.Node.Standing
 	s := views.TeamShare{Strong: shareText(own.Score) + ":", Inputs: []ui.Fact{

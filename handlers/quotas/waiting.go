@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -135,7 +136,7 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 	list := views.WaitingList{Lead: "No node is waiting for a limit or for capacity."}
 	var oldest time.Time
 	for _, e := range page.Entries {
-		list.Rows = append(list.Rows, waitingLine(clock, e))
+		list.Rows = append(list.Rows, waitingLine(clock, e, scope.param != ""))
 		if oldest.IsZero() || e.Since.Before(oldest) {
 			oldest = e.Since
 		}
@@ -168,8 +169,9 @@ func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingSc
 
 const holdersInList = 2
 
-// waitingLine is one entry of the queue.
-func waitingLine(clock ui.Clock, e query.QueueEntry) views.WaitingLine {
+// waitingLine is one entry of the queue. With owners, it names the team and the project, because the list
+// contains several.
+func waitingLine(clock ui.Clock, e query.QueueEntry, owners bool) views.WaitingLine {
 	line := views.WaitingLine{
 		Position: label.PositionText(e.Position), Requests: e.Amount.String(), Waits: units.Duration(clock.Now.Sub(e.Since)), Since: e.Since.Format(time.RFC3339),
 		Starts: "unknown", Why: e.Reason.Message, Code: e.Reason.Code,
@@ -189,6 +191,9 @@ func waitingLine(clock ui.Clock, e query.QueueEntry) views.WaitingLine {
 	if e.Node == fair.ExecutionItself {
 		line.Sub, line.Requests = "the execution itself", "to start"
 	}
+	if owners {
+		line.Sub = ownerText(e.Path) + " · " + line.Sub
+	}
 	if e.Offered {
 		line.Why, line.Starts = "Capacity is reserved for it.", "about to start"
 		return line
@@ -197,19 +202,31 @@ func waitingLine(clock ui.Clock, e query.QueueEntry) views.WaitingLine {
 		line.Starts, line.StartsNote = starts, note
 	}
 	for _, holder := range e.Reason.Holders[:min(len(e.Reason.Holders), holdersInList)] {
-		line.Holders = append(line.Holders, shortHolder(e.Reason, holder))
+		line.Holders = append(line.Holders, shortHolder(e.Reason, holder, owners))
 	}
 	return line
 }
 
-// shortHolder names a holder only by its execution.
-func shortHolder(r query.Reason, h fair.Holder) views.WaitHolder {
+// ownerText is the team and the project at the end of a path from the tenant.
+func ownerText(path []fair.LevelRef) string {
+	var names []string
+	for _, level := range path[max(len(path)-2, 0):] {
+		names = append(names, level.Name)
+	}
+	return strings.Join(names, " / ")
+}
+
+// shortHolder names a holder only by its execution, with owners also by its team.
+func shortHolder(r query.Reason, h fair.Holder, owners bool) views.WaitHolder {
 	out := views.WaitHolder{Title: "another team"}
 	if h.Owner.Name != "" {
 		out.Title = h.Owner.String()
 	}
 	if h.Execution != uuid.Nil {
 		out.Title, out.URL = label.ShortID(h.Execution), views.ExecutionURL(h.Execution.String())
+		if owners && h.Owner.Name != "" {
+			out.Title += " of " + h.Owner.String()
+		}
 	}
 	if r.Resource != "" {
 		out.Amount = r.Resource.Format(h.Amount)
