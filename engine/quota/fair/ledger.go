@@ -180,12 +180,19 @@ func (b *Ledger) shortage(i int, k demand, guaranteed bool) (worst shortage, fou
 			continue
 		}
 		top = min(top, s.top)
-		if !found || b.tree.levels[s.level].depth > b.tree.levels[worst.level].depth {
+		if !found || b.moreSpecific(s, worst) {
 			worst, found = s, true
 		}
 	}
 	worst.top = top
 	return worst, found
+}
+
+// moreSpecific reports whether a shortage says more than another: it is at a lower level, or about one
+// type of GPUs instead of all.
+func (b *Ledger) moreSpecific(s, than shortage) bool {
+	depth, other := b.tree.levels[s.level].depth, b.tree.levels[than.level].depth
+	return depth > other || depth == other && b.axes.names[s.axis].GPUType() != "" && b.axes.names[than.axis] == GPU
 }
 
 // fits reports whether all levels have capacity for k at level i.
