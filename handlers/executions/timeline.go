@@ -74,6 +74,9 @@ func (x *executionView) timelineNodes(end time.Time) []chart.Row {
 	return rows
 }
 
+// pollOutcome is the outcome of a poll of a sensor that found nothing.
+const pollOutcome = "NOT_YET"
+
 // timelineRow is one node: its waiting times, its attempts and the current state.
 func (x *executionView) timelineRow(n query.Node, end time.Time) chart.Row {
 	row := chart.Row{Name: n.Name, URL: views.ExecutionNodeURL(x.ID.String(), n.Name)}
@@ -86,8 +89,8 @@ func (x *executionView) timelineRow(n query.Node, end time.Time) chart.Row {
 	tries := x.tries[n.Index]
 	at := n.ReadyAt
 	for _, a := range tries {
-		if a.StartedAt == nil {
-			continue
+		if a.StartedAt == nil || a.Outcome == pollOutcome {
+			continue // polls of a sensor are part of its wait
 		}
 		if at != nil && a.StartedAt.Sub(*at) > 0 {
 			row.Spans = append(row.Spans, chart.Span{From: *at, To: *a.StartedAt, Title: n.Name + " waited " + units.Duration(a.StartedAt.Sub(*at))})
@@ -108,7 +111,7 @@ func (x *executionView) timelineRow(n query.Node, end time.Time) chart.Row {
 		row.Note = resultOf(n)
 	case len(tries) == 0 && n.StartedAt != nil:
 		row.Spans = append(row.Spans, chart.Span{State: string(n.State), From: *n.StartedAt, To: until(n.FinishedAt), Title: n.Name + ": " + units.Duration(nodeTook(x.clock.Now, n))})
-	case (n.State == dag.Ready || n.State == dag.Queued) && n.ReadyAt != nil && len(row.Spans) == 0:
+	case (n.State == dag.Ready || n.State == dag.Queued || n.State == dag.Retrying) && n.ReadyAt != nil && len(row.Spans) == 0:
 		row.Spans = append(row.Spans, chart.Span{From: *n.ReadyAt, To: end, Title: n.Name + " waits"})
 	case len(row.Spans) == 0:
 		row.Note = groupNote(n.State)
@@ -139,7 +142,7 @@ func outcomeState(outcome string) string {
 	switch outcome {
 	case "SUCCEEDED":
 		return string(dag.Succeeded)
-	case "NOT_YET":
+	case pollOutcome:
 		return string(dag.Retrying)
 	case "CANCELLED", "INTERRUPTED":
 		return string(dag.Cancelled)
