@@ -42,7 +42,7 @@ func TestBreakerAndDeadLetter(t *testing.T) {
 	visit(t, page, "/breakers")
 	row := page.Locator("tr", playwright.PageLocatorOptions{HasText: "story.breaker"})
 	holds(t, row, "open; next trial at")
-	holds(t, row, "1 node waits")
+	holds(t, row, "1 node is waiting")
 	audit(t, page)
 	noSidewaysScroll(t, page)
 	require.NoError(t, os.WriteFile(back, nil, 0o600))

@@ -79,7 +79,7 @@ func TestLimitsAreChangedWithConfidence(t *testing.T) {
 	require.NoError(t, page.GetByLabel("Yes, interrupt 1 running node").Check())
 	click(t, button(page, "Save for local"))
 	visible(t, page.GetByText("Saved: local."))
-	holds(t, page.Locator("body"), "guaranteed A100 no limit → 1")
+	holds(t, page.Locator("body"), "A100 guarantee: none → 1")
 	visible(t, page.Locator(".t-borrowed, .qtext").First())
 
 	fill(t, limitField(second), "2")

@@ -52,7 +52,7 @@ func TestLimitsAreEditedWithoutAScript(t *testing.T) {
 	preview.says(t, http.StatusOK, "No running node is interrupted.", "was no limit", "local after")
 	saved := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.gpu:A100", "2", "borrow.gpu:A100", "", "weight", "2", "reason", "Release")
 	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
-	b.admin.get(t, saved.header.Get("Location")).says(t, http.StatusOK, "Saved: local.", "guaranteed A100 no limit → 2, weight 1 → 2", "Release")
+	b.admin.get(t, saved.header.Get("Location")).says(t, http.StatusOK, "Saved: local.", "A100 guarantee: none → 2, weight: 1 → 2", "Release")
 
 	var reason, object string
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT reason, object_id FROM audit_log WHERE action = 'quota.update'").Scan(&reason, &object))
@@ -78,7 +78,7 @@ func TestDefaultRequestsAreEdited(t *testing.T) {
 
 	saved := b.admin.saveForm(t, auth.LocalTenant, "version", "0", "limit.cpu", "", "default.cpu", "0.5", "default.memory", "")
 	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
-	b.admin.get(t, saved.header.Get("Location")).says(t, http.StatusOK, "default request of CPU inherited → 0.5 cores")
+	b.admin.get(t, saved.header.Get("Location")).says(t, http.StatusOK, "CPU default request: inherited → 0.5 cores")
 	require.JSONEq(t, `{"cpu":500}`, string(fieldOf(t, b.admin.get(t, "/api/v1/tenants/"+auth.LocalTenant.String()+"/quota").body, "default")))
 
 	second := b.admin.saveForm(t, auth.LocalTenant, "version", "1", "limit.gpu:A100", "1")

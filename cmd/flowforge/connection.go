@@ -179,7 +179,7 @@ func changeConnection(cmd *cobra.Command, in *contract.ConnectionInput) error {
 	secrets, _ := flags.GetStringArray("secret")
 	for _, text := range secrets {
 		name, source, ok := strings.Cut(text, "=")
-		value, err := secretValue(cmd, source)
+		value, err := secretValue(cmd, "name=", source)
 		if !ok {
 			return fmt.Errorf("--secret %s: write name=@path, or name=- for standard input", name)
 		}
@@ -211,8 +211,9 @@ func fieldValue(in *contract.ConnectionInput, name, text string) any {
 	return value
 }
 
-// secretValue reads a secret field; it never comes from the command line, which other users can see.
-func secretValue(cmd *cobra.Command, source string) (any, error) {
+// secretValue reads a secret from @path or from standard input; it never comes from the command line, which
+// other users can see. name is what precedes the source in the usage, "" or "name=".
+func secretValue(cmd *cobra.Command, name, source string) (any, error) {
 	var raw []byte
 	var err error
 	switch {
@@ -223,7 +224,7 @@ func secretValue(cmd *cobra.Command, source string) (any, error) {
 	case strings.HasPrefix(source, "@"):
 		raw, err = os.ReadFile(source[1:])
 	default:
-		err = fmt.Errorf("secret values cannot be set on the command line, because other users can see it: write name=@path, or name=- for standard input")
+		err = fmt.Errorf("other users can see the command line, so it cannot contain a secret: write %[1]s@path, or %[1]s- for standard input", name)
 	}
 	return strings.TrimSuffix(string(raw), "\n"), err
 }

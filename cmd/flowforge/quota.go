@@ -244,9 +244,12 @@ func targetText(t contract.QuotaTarget) string {
 }
 
 func printQuotaPreview(w io.Writer, p contract.QuotaPreviewBody) error {
-	fmt.Fprintln(w, "Preview; nothing was changed. This change would:")
+	fmt.Fprintln(w, "Preview; nothing was changed.")
 	if len(p.Interrupted) == 0 {
-		fmt.Fprintln(w, "  interrupt no node")
+		fmt.Fprintln(w, "This change would not interrupt any node.")
+	}
+	if len(p.Interrupted)+len(p.Admitted)+len(p.Blocked)+len(p.OverCeiling) > 0 {
+		fmt.Fprintln(w, "This change would:")
 	}
 	for _, part := range []struct {
 		what    string

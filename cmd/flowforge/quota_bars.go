@@ -78,7 +78,7 @@ func shownResources(nodes []contract.QuotaBody, chosen []fair.Resource) []fair.R
 	if len(chosen) > 0 {
 		return chosen
 	}
-	all := quotaResources(nodes)
+	all := slices.DeleteFunc(quotaResources(nodes), func(r fair.Resource) bool { return !slices.ContainsFunc(nodes, hasOrUses(r)) })
 	typed := slices.DeleteFunc(slices.Clone(all), func(r fair.Resource) bool { return !strings.HasPrefix(string(r), "gpu:") })
 	switch {
 	case len(typed) > 0:
@@ -87,6 +87,14 @@ func shownResources(nodes []contract.QuotaBody, chosen []fair.Resource) []fair.R
 		return []fair.Resource{fair.GPU}
 	}
 	return []fair.Resource{fair.CPU, fair.Memory}
+}
+
+// hasOrUses reports whether a node has or uses any of a resource, or waits for it.
+func hasOrUses(r fair.Resource) func(contract.QuotaBody) bool {
+	return func(n contract.QuotaBody) bool {
+		use := n.Use[r]
+		return n.Limit[r] > 0 || use.Used > 0 || use.Waiting > 0 || use.Most != nil && *use.Most > 0
+	}
 }
 
 // printQuotaTree prints the tree with a bar per resource; the bars of a resource

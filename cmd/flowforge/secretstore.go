@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -177,7 +178,7 @@ func runSecretList(cmd *cobra.Command, _ []string) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tSOURCE\tDESCRIPTION")
 	for _, s := range list.Secrets {
-		source := s.Source
+		source := cmp.Or(s.Source, "FlowForge")
 		if r := s.Reference; r != nil {
 			source = strings.Join(slices.DeleteFunc([]string{r.Store + ":" + r.Path, r.Key, r.Version}, func(part string) bool { return part == "" }), " ")
 		}
@@ -199,7 +200,7 @@ func runSecretSet(cmd *cobra.Command, args []string) error {
 	case text("store") != "":
 		in.Reference = &contract.SecretReference{Store: text("store"), Path: text("path"), Key: text("key"), Version: text("version")}
 	default:
-		value, err := secretValue(cmd, text("value"))
+		value, err := secretValue(cmd, "", text("value"))
 		if err != nil {
 			return fmt.Errorf("--value: %w", err)
 		}

@@ -203,7 +203,10 @@ func (x *executionView) outputs(ctx context.Context) views.Outputs {
 		if out.Source.Kind != "" {
 			missing = "at the end"
 		}
-		if x.Status.Ended() {
+		switch {
+		case x.Status == query.Succeeded && out.Source.Kind == "":
+			missing = "not produced: " + out.From.Operator + " did not succeed"
+		case x.Status.Ended():
 			missing = "none: the execution did not succeed"
 		}
 		o.Values = append(o.Values, views.Value{Name: out.Name, Type: out.Type.Name(), Missing: missing})

@@ -203,9 +203,17 @@ func (h *Pages) breakers(w http.ResponseWriter, r *http.Request) error {
 	m.Lead = "No circuit breaker of this project is open."
 	if open > 0 {
 		m.Lead = fmt.Sprintf("%s open. %s.",
-			units.Plural(open, "circuit breaker is", "circuit breakers are"), label.SentenceCase(units.Plural(waiting, "node waits", "nodes wait")))
+			units.Plural(open, "circuit breaker is", "circuit breakers are"), waitingText(waiting))
 	}
 	return web.Render(w, r, http.StatusOK, views.BreakersPage(m))
+}
+
+// waitingText says how many nodes wait for the breakers.
+func waitingText(n int) string {
+	if n == 0 {
+		return "No nodes are waiting"
+	}
+	return units.Plural(n, "node is waiting", "nodes are waiting")
 }
 
 func breakerLine(ctx context.Context, clock ui.Clock, b execution.Breaker, resets bool) views.BreakerLine {
@@ -218,13 +226,13 @@ func breakerLine(ctx context.Context, clock ui.Clock, b execution.Breaker, reset
 		line.LastURL = views.NodeURL(b.LastExecution.String(), b.LastNode)
 	}
 	if b.Waiting > 0 {
-		line.Waiting = units.Plural(b.Waiting, "node waits", "nodes wait")
+		line.Waiting = units.Plural(b.Waiting, "node is waiting", "nodes are waiting")
 	}
 	switch b.State {
 	case protect.Open:
 		line.State, line.StateText = "FAILED", "open; next trial at "+clock.Exactly(b.Until).Text
 		if !clock.Now.Before(b.Until) {
-			line.StateText = "open; the next node is the trial"
+			line.StateText = "open; the next attempt is a trial"
 		}
 	case protect.HalfOpen:
 		line.State, line.StateText = "RETRYING", "half open; one trial is running"

@@ -248,16 +248,16 @@ func (f *quotaForm) allocatedText(r fair.Resource) string {
 		return ""
 	}
 	u, name := amount.Unit(r), levelName(parent.Ref())
-	promised := u.Amount(parent.Distributed[r]) + " guaranteed to the levels below"
+	promised := u.Amount(parent.Distributed[r]) + " guaranteed below it"
 	if limit, ok := parent.Limits.Limit[r]; ok {
-		text := fmt.Sprintf("%s has %s, %s.", name, u.Amount(limit), promised)
+		text := fmt.Sprintf("%s has %s; %s.", name, u.Amount(limit), promised)
 		if parent.Distributed[r] > limit {
-			text = fmt.Sprintf("%s has %s, %s: the guarantees exceed the capacity.", name, u.Amount(limit), promised)
+			text = fmt.Sprintf("%s has %s; %s: the guarantees exceed the capacity.", name, u.Amount(limit), promised)
 		}
 		return text
 	}
 	if most, ok := parent.Most[r]; ok {
-		return fmt.Sprintf("%s has no limit set and may use %s, %s.", name, u.Amount(most), promised)
+		return fmt.Sprintf("%s has no limit and can use up to %s; %s.", name, u.Amount(most), promised)
 	}
-	return fmt.Sprintf("%s has no limit, %s.", name, promised)
+	return fmt.Sprintf("%s has no limit; %s.", name, promised)
 }

@@ -156,7 +156,7 @@ func (p *quotaPage) changes(ctx context.Context) ([]views.QuotaChange, error) {
 	return out, nil
 }
 
-// changeText describes a change: "guaranteed A100 8 → 10, weight 1 → 2".
+// changeText describes a change: "A100 guarantee: 8 → 10, weight: 1 → 2".
 func changeText(c quota.Change) string {
 	text := ""
 	add := func(s string) {
@@ -165,29 +165,33 @@ func changeText(c quota.Change) string {
 		}
 		text += s
 	}
-	words := map[string][2]string{"limit": {"guaranteed", "no limit"}, "borrow": {"may borrow", "0"}, "lend": {"lends at most", "all"}, "default": {"default request of", "inherited"}}
+	words := map[string][2]string{"limit": {"guarantee", "none"}, "borrow": {"borrowing", "none"}, "lend": {"lending", "all"}, "default": {"default request", "inherited"}}
 	for _, name := range quotaParts() {
 		for _, r := range changedResources(part(c.Old, name), part(c.New, name)) {
 			show := func(l fair.Limits) string {
 				if v, ok := part(l, name)[r]; ok {
-					return amount.Unit(r).Amount(v)
+					return strings.TrimSpace(amount.Unit(r).Amount(v) + " " + unitAfter(r))
 				}
 				return words[name][1]
 			}
-			unit := ""
-			if amount.Unit(r).Divisor > 0 {
-				unit = " " + amount.Unit(r).Short
-			}
-			add(fmt.Sprintf("%s %s %s → %s%s", words[name][0], amount.Name(r), show(c.Old), show(c.New), unit))
+			add(fmt.Sprintf("%s %s: %s → %s", amount.Name(r), words[name][0], show(c.Old), show(c.New)))
 		}
 	}
 	if was, is := max(c.Old.Weight, 0), max(c.New.Weight, 0); was != is && was != 0 && is != 0 {
-		add("weight " + ui.Float(was) + " → " + ui.Float(is))
+		add("weight: " + ui.Float(was) + " → " + ui.Float(is))
 	}
 	if text == "" {
 		return "saved without a change"
 	}
 	return text
+}
+
+// unitAfter is the unit that follows an amount; "" for a count.
+func unitAfter(r fair.Resource) string {
+	if amount.Unit(r).Divisor > 0 {
+		return amount.Unit(r).Short
+	}
+	return ""
 }
 
 // changedResources are the resources in which two vectors differ.

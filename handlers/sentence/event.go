@@ -34,7 +34,7 @@ func eventWords() map[query.EventKind]eventWord {
 		query.EventNodeReady:                {"READY", "is ready"},
 		query.EventNodeWaiting:              {"READY", "is waiting"},
 		query.EventNodeQueued:               {"QUEUED", "was queued"},
-		query.EventNodePodWaiting:           {"QUEUED", "is waiting for its pod"},
+		query.EventNodePodWaiting:           {"QUEUED", "is waiting to start"},
 		query.EventNodeStarted:              {"RUNNING", "started"},
 		query.EventNodeOrdered:              {"READY", "changed its request"},
 		query.EventNodePreempting:           {"RETRYING", "is being preempted"},

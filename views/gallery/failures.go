@@ -66,10 +66,10 @@ func breakers(f views.Page) views.Breakers {
 	closed := row("publish", "SUCCEEDED", "closed", "", "0 failures since the last success", "The command exited with code 1.", 50*time.Hour)
 	closed.ResetTo = ""
 	return views.Breakers{
-		Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "2 circuit breakers are open. 14 nodes wait.",
+		Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "2 circuit breakers are open. 14 nodes are waiting.",
 		Rows: []views.BreakerLine{
-			row("fetch", "FAILED", "open; next trial at 14:15:02", "12 nodes wait", "5 failures since the last success", "The command exited with code 1: ConnectionRefusedError: [Errno 111] Connection refused", 2*time.Minute),
-			row("tune/score", "RETRYING", "half open; one trial is running", "2 nodes wait", "5 failures since the last success", "The request was answered with status 503.", 9*time.Minute),
+			row("fetch", "FAILED", "open; next trial at 14:15:02", "12 nodes are waiting", "5 failures since the last success", "The command exited with code 1: ConnectionRefusedError: [Errno 111] Connection refused", 2*time.Minute),
+			row("tune/score", "RETRYING", "half open; one trial is running", "2 nodes are waiting", "5 failures since the last success", "The request was answered with status 503.", 9*time.Minute),
 			closed,
 		},
 	}

@@ -113,8 +113,8 @@ func quotaHistory() views.QuotaHistory {
 
 func quotaChanges() []views.QuotaChange {
 	return []views.QuotaChange{
-		{Who: "Priya Raman", Node: "Ranking", Text: "guaranteed A100 8 → 10", At: clock().Ago(ago(70 * time.Hour)), Reason: "News-feed experiment until 15 December", UndoURL: "#"},
-		{Who: "Priya Raman", Node: "Speech", Text: "lends at most 4 A100 (before: no limit)", At: clock().Moment(ago(8 * 24 * time.Hour)), Reason: "Idle at night"},
+		{Who: "Priya Raman", Node: "Ranking", Text: "A100 guarantee: 8 → 10", At: clock().Ago(ago(70 * time.Hour)), Reason: "News-feed experiment until 15 December", UndoURL: "#"},
+		{Who: "Priya Raman", Node: "Speech", Text: "A100 lending: all → 4", At: clock().Moment(ago(8 * 24 * time.Hour)), Reason: "Idle at night"},
 	}
 }
 
