@@ -111,7 +111,7 @@ func queryBar(m QueryBar) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" maxlength=\"4000\" autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\" placeholder=\"lr > 0.01 and accuracy >= 0.9\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" maxlength=\"4000\" autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\" placeholder=\"state:failed since:7d\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
