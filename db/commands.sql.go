@@ -48,13 +48,13 @@ func (q *Queries) CommandsOf(ctx context.Context, executionID uuid.UUID) ([]Node
 }
 
 const countPendingApprovals = `-- name: CountPendingApprovals :one
-SELECT count(*)::integer AS requested
+SELECT (count(*) + (SELECT count(*) FROM model_requests r WHERE r.project_id = $1 AND r.state = 'open'))::integer AS requested
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL'
 WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
 `
 
-// Counts the nodes of a project that wait for a user.
+// Counts the nodes of a project that wait for a user, and its open requests for stages of models.
 func (q *Queries) CountPendingApprovals(ctx context.Context, projectID uuid.UUID) (int32, error) {
 	row := q.db.QueryRow(ctx, countPendingApprovals, projectID)
 	var requested int32

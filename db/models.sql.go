@@ -504,6 +504,68 @@ func (q *Queries) ModelVersions(ctx context.Context, projectID uuid.UUID, name s
 	return items, nil
 }
 
+const openModelRequests = `-- name: OpenModelRequests :many
+SELECT r.id, r.entry_id, r.project_id, r.name, r.stage, r.state, r.reason, r.proposed, r.checks, r.requested_by, r.requested_by_name, r.requested_at, r.decided_by_name, r.decided_at, r.decision, c.version FROM model_requests r JOIN catalogue_entries c ON c.id = r.entry_id
+WHERE r.project_id = $1 AND r.state = 'open' ORDER BY r.id LIMIT $2
+`
+
+type OpenModelRequestsRow struct {
+	ID              uuid.UUID
+	EntryID         uuid.UUID
+	ProjectID       uuid.UUID
+	Name            string
+	Stage           string
+	State           string
+	Reason          string
+	Proposed        bool
+	Checks          json.RawMessage
+	RequestedBy     uuid.UUID
+	RequestedByName string
+	RequestedAt     time.Time
+	DecidedByName   string
+	DecidedAt       *time.Time
+	Decision        string
+	Version         string
+}
+
+// Returns the open requests of a project, the oldest first.
+func (q *Queries) OpenModelRequests(ctx context.Context, projectID uuid.UUID, maxRows int32) ([]OpenModelRequestsRow, error) {
+	rows, err := q.db.Query(ctx, openModelRequests, projectID, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OpenModelRequestsRow
+	for rows.Next() {
+		var i OpenModelRequestsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.EntryID,
+			&i.ProjectID,
+			&i.Name,
+			&i.Stage,
+			&i.State,
+			&i.Reason,
+			&i.Proposed,
+			&i.Checks,
+			&i.RequestedBy,
+			&i.RequestedByName,
+			&i.RequestedAt,
+			&i.DecidedByName,
+			&i.DecidedAt,
+			&i.Decision,
+			&i.Version,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const productionVersion = `-- name: ProductionVersion :one
 SELECT entry_id FROM model_stages WHERE project_id = $1 AND name = $2 AND stage = 'production'
 `

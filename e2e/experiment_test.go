@@ -305,7 +305,10 @@ func storyModel(t *testing.T, ids []string) {
 	counts(t, request, 0)
 
 	colleague(t, "study-bot").api(t, http.MethodPost, "/model-registry/study-net/versions/1.0.0/stage", map[string]any{"stage": "production", "reason": "better on every writer"}, nil)
-	visit(t, page, "/models/study-net")
+	visit(t, page, "/approvals")
+	holds(t, page.Locator("main"), "Move study-net@1.0.0 to production?")
+	audit(t, page)
+	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Review study-net@1.0.0"}))
 	holds(t, request, "better on every writer")
 	audit(t, page)
 	fill(t, page.GetByLabel("Your reason"), "checked the errors")

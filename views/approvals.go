@@ -6,6 +6,14 @@ import "github.com/flowforge/flowforge/views/ui"
 type Approvals struct {
 	Page
 	Pending []PendingApproval
+	Models  []PendingPromotion
+}
+
+// PendingPromotion is an open request to move a version of a model to another stage.
+type PendingPromotion struct {
+	Name, URL, Stage, By, Reason string
+	Mine                         bool // the reader made it, so another person decides
+	Since                        ui.Moment
 }
 
 // PendingApproval is a node that awaits approval.

@@ -92,6 +92,7 @@ type Request struct {
 	By       string
 	At       time.Time
 	Mine     bool // the caller asked
+	Model    string
 }
 
 // Event is something that happened to a model.
@@ -278,10 +279,29 @@ func (s *Service) events(ctx context.Context, subject auth.Subject, m *Model) er
 	return nil
 }
 
+// OpenRequests returns up to limit open requests of the current project, the oldest first.
+func (s *Service) OpenRequests(ctx context.Context, limit int32) ([]Request, error) {
+	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.OpenModelRequests(ctx, subject.ProjectID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("open requests: %w", err)
+	}
+	requests := make([]Request, len(rows))
+	for i, r := range rows {
+		if requests[i], err = requestOf(db.GetModelRequestRow(r), subject); err != nil {
+			return nil, err
+		}
+	}
+	return requests, nil
+}
+
 func requestOf(r db.GetModelRequestRow, subject auth.Subject) (Request, error) {
 	q := Request{
 		ID: r.ID, Version: r.Version, Stage: Stage(r.Stage), State: r.State, Reason: r.Reason, Proposed: r.Proposed,
-		By: r.RequestedByName, At: r.RequestedAt.UTC(), Mine: r.RequestedBy == subject.ID,
+		By: r.RequestedByName, At: r.RequestedAt.UTC(), Model: r.Name, Mine: r.RequestedBy == subject.ID,
 	}
 	if err := json.Unmarshal(r.Checks, &q.Checks); err != nil {
 		return q, fmt.Errorf("checks of request %s: %w", r.ID, err)

@@ -71,6 +71,11 @@ VALUES (@id, @entry_id, @project_id, @name, @stage, @reason, @proposed, @checks,
 SELECT r.*, c.version FROM model_requests r JOIN catalogue_entries c ON c.id = r.entry_id
 WHERE r.project_id = @project_id AND r.name = @name AND r.state = 'open' ORDER BY r.id DESC LIMIT 100;
 
+-- name: OpenModelRequests :many
+-- Returns the open requests of a project, the oldest first.
+SELECT r.*, c.version FROM model_requests r JOIN catalogue_entries c ON c.id = r.entry_id
+WHERE r.project_id = @project_id AND r.state = 'open' ORDER BY r.id LIMIT @max_rows;
+
 -- name: GetModelRequest :one
 SELECT r.*, c.version FROM model_requests r JOIN catalogue_entries c ON c.id = r.entry_id WHERE r.id = @id;
 

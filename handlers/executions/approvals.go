@@ -18,7 +18,7 @@ import (
 // MaxApprovals is the maximum number of approvals on the page.
 const MaxApprovals = 200
 
-// approvals lists the nodes that are awaiting approval.
+// approvals lists the nodes that are awaiting approval, and the requests for stages of models.
 func (h *lists) approvals(w http.ResponseWriter, r *http.Request) error {
 	open, err := h.Executions.ListPendingApprovals(r.Context(), MaxApprovals)
 	if err != nil {
@@ -27,6 +27,15 @@ func (h *lists) approvals(w http.ResponseWriter, r *http.Request) error {
 	m := views.Approvals{Page: h.Page.Base(r, "Approvals", views.SectionApprovals)}
 	for _, q := range open {
 		m.Pending = append(m.Pending, ApprovalOf(h.Page.Clock(r), q))
+	}
+	requests, err := h.Models.OpenRequests(r.Context(), MaxApprovals)
+	if err != nil {
+		return err
+	}
+	for _, q := range requests {
+		m.Models = append(m.Models, views.PendingPromotion{
+			Name: q.Model + "@" + q.Version, URL: views.ModelURL(q.Model, q.Version), Stage: string(q.Stage), By: q.By, Mine: q.Mine, Reason: q.Reason, Since: h.Page.Clock(r).Ago(q.At),
+		})
 	}
 	return web.Render(w, r, http.StatusOK, views.ApprovalsPage(m))
 }

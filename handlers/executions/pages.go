@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/execution"
@@ -41,6 +42,7 @@ type Config struct {
 	Retention  *retention.Service
 	Sweeps     *sweep.Service
 	Triggers   *trigger.Service
+	Models     *registry.Service
 	Packages   source.Packages
 	Content    *content.Content
 	Drawings   *planview.Drawings // layouts of the versions in use
@@ -58,8 +60,9 @@ type Pages struct {
 	grids *nodeGrids
 }
 
-// lists are the pages of many executions: the list, the table of a query, and saved views.
+// lists are the pages of many executions: the list, the table of a query, saved views, and approvals.
 type lists struct {
+	Models     *registry.Service
 	Log        *slog.Logger
 	Now        func() time.Time
 	Workflows  *workflow.Service
@@ -85,7 +88,7 @@ func New(c Config) *Pages {
 		Config: c,
 		lists: &lists{
 			Log: c.Log, Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Table: c.Table,
-			Views: c.Views, Metaflow: c.Metaflow, Rows: c.Rows, Page: c.Page,
+			Views: c.Views, Metaflow: c.Metaflow, Models: c.Models, Rows: c.Rows, Page: c.Page,
 		},
 		grids: &nodeGrids{Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Page: c.Page},
 	}

@@ -70,7 +70,8 @@ func (q *Reader) ListPendingApprovals(ctx context.Context, limit int) ([]Pending
 	return approvals, nil
 }
 
-// CountPendingApprovals returns how many nodes of the current project wait for an answer.
+// CountPendingApprovals returns how many nodes of the current project wait for an answer, and how many
+// requests for stages of models do.
 func (q *Reader) CountPendingApprovals(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
