@@ -11,7 +11,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 from . import _download, _handles
 from ._api import Server, quoted
 from ._signature import Signature
-from .exceptions import ExecutionError, FlowForgeError, InputError
+from ._times import moment
+from .exceptions import ExecutionError, FlowForgeError, InputError, NotFoundError
 
 MAX_POINTS = 10_000  # of one series in an answer of the server
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
@@ -143,14 +144,19 @@ class Run:
     def metrics(self, name: str = "", node: str = "") -> Any:
         """Return metrics as a pandas DataFrame with the columns node, attempt, name, step, timestamp and value.
 
+        `timestamp` is a datetime64 in UTC, and `value` is a float, which can be NaN or infinite.
         The server returns at most 10,000 points per series. For longer series, it leaves out
         points, and a warning names these series. Raises FlowForgeError if pandas is not
         installed; metric_points returns a list instead.
         """
-        return _frame(self._every_point(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
+        frame = _frame(self._every_point(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
+        return frame.astype({"timestamp": "datetime64[ns, UTC]", "value": "float64"})
 
     def metric_points(self, name: str = "", node: str = "") -> List[Dict[str, Any]]:
-        """Return the points of metrics as a list of dictionaries, with the same limit as metrics()."""
+        """Return the points of metrics as a list of dictionaries, with the same limit as metrics().
+
+        `timestamp` is a datetime, and `value` is a float.
+        """
         return self._every_point(name, node)
 
     def _every_point(self, name: str, node: str) -> List[Dict[str, Any]]:
@@ -159,7 +165,7 @@ class Run:
         if full:
             warnings.warn(f"the server returns at most {MAX_POINTS:,} points per series and may have left out points of: {', '.join(full)}", stacklevel=3)
         return [
-            {"node": s["node"], "attempt": s["attempt"], "name": s["name"], "step": p.get("step"), "timestamp": p["timestamp"], "value": p["value"]}
+            {"node": s["node"], "attempt": s["attempt"], "name": s["name"], "step": p.get("step"), "timestamp": moment(p["timestamp"]), "value": float(p["value"])}
             for s in series
             for p in s["points"]
         ]
