@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Generic, Mapping, Optional, TypeVar, Union, overload
 
-from . import _document, _future, _graph, _habits, _options, _place, _returned, _rules, _wire
+from . import _document, _future, _graph, _habits, _options, _place, _plain, _returned, _rules, _wire
 from ._future import Future
 from ._graph import Input, NodeOutput, Output, Scope, Value
-from ._operator import add_node, plain_rules, real_arguments
+from ._operator import add_node, plain_rules
 from ._place import error
-from ._schema import article
+from ._schema import NotConstant, article
 from ._signature import Parameter, Signed
 from .exceptions import DefinitionError
 
@@ -62,7 +62,10 @@ class Workflow(Signed, Generic[P, R]):
             return found
         if not all(rule.holds for rule in plain_rules(self._call.get("after"))):
             return None  # type: ignore[return-value]
-        return self._run(real_arguments(self.function, self.signature, args, kwargs))
+        given = _plain.arguments(self.function, self.signature, args, kwargs)
+        if _rules.PLAIN.get() is None:  # the server checks what starts an execution
+            _plain.check(self.function.__name__, self.signature, given)
+        return self._run(given)
 
     def _run(self, arguments: Mapping[str, Any]) -> R:
         """Run the function here, and its exit handlers at the end."""
