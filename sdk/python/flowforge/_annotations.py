@@ -117,7 +117,7 @@ _SIMPLE: Dict[Any, Type] = {
     uuid.UUID: Type("String", {"format": "uuid"}, python="UUID", decode=uuid.UUID, encode=str),
     _handles.Secret: Type("Secret", python="Secret", decode=_handles.Secret, encode=str),
     _connection.Connection: Type("Connection", python="Connection", decode=_connection.decode, encode=_connection.encode),
-    bytes: Type("File", python="bytes", decode=lambda path: open(path, "rb").read()),
+    bytes: Type("File", python="bytes", decode=lambda path: open(path, "rb").read(), encode=lambda value: _reference(value, "a bytes value")),
 }
 
 
@@ -273,15 +273,15 @@ def _handle(cls: Any, value: Any) -> Any:
     return cls(_path(value)) if isinstance(value, str) and os.path.isabs(value) else cls(value)
 
 
-def _reference(value: Any) -> Any:
-    """Return the reference in a handle. A local file must be uploaded first."""
+def _reference(value: Any, what: str = "a local file") -> Any:
+    """Return the reference in a handle. Local files and bytes must be uploaded first."""
     if isinstance(value, _handles.File) and value.reference:
         return value.reference
     if isinstance(value, str) and not os.path.isabs(value):
         return value
     if isinstance(value, dict):
         return value
-    raise ValueError("a local file cannot be part of a definition; make it an input of the workflow, and set it at launch")
+    raise NotConstant(f"{what} cannot be part of a definition; make it an input of the workflow, and set it at launch")
 
 
 def _fields(cls: Any, pickle: bool) -> Optional[Tuple[Field, ...]]:
@@ -359,4 +359,4 @@ def _struct(cls: Any, fields: Tuple[Field, ...], absent: FrozenSet[str] = frozen
         get = value.get if isinstance(value, dict) else lambda name: getattr(value, name)
         return {f.name: f.type.encode(get(f.name)) for f in fields if not (isinstance(value, dict) and f.name not in value)}
 
-    return Type("Struct", fields=fields, python=cls.__name__, decode=decode, encode=encode, build=lambda v: cls(**v))
+    return Type("Struct", fields=fields, python=cls.__name__, decode=decode, encode=encode, build=build)

@@ -33,7 +33,7 @@ class Operator(Signed, Generic[P, R]):
     __name__: str
 
     def __init__(self, function: Callable[P, R], options: Mapping[str, Any], local_names: Mapping[str, Any]) -> None:
-        _options.check(options, "operator")
+        _options.check(options, "operator", function.__name__)
         self.function = function
         self._options = dict(options)
         self._sign(function, local_names, bool(options.get("pickle")))
@@ -89,7 +89,7 @@ class Operator(Signed, Generic[P, R]):
         """Return a copy of the operator with different options, for one or more calls."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
-        _options.check(options, "operator")
+        _options.check(options, "operator", self.name)
         if "pickle" in options and bool(options["pickle"]) != self.pickle:
             raise error(f"pickle of {self.name} cannot change for one call, because a task reads it from the file; set it in @operator(pickle=…)")
         copy._options = {**self._options, **options}

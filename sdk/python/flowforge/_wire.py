@@ -12,7 +12,7 @@ from . import _place
 from ._future import Future, Group
 from ._graph import Port, Value, numbered
 from ._place import error
-from ._schema import Type, article, mismatch
+from ._schema import NotConstant, Type, article, mismatch
 from ._signature import Parameter, Signature
 
 # How an argument is assembled of inputs: the name of one, a constant, or parts of these.
@@ -125,6 +125,8 @@ class _Wiring:
     def _constant(self, name: str, t: Type, argument: Any) -> Assembly:
         try:
             constant = t.encode(argument)
+        except NotConstant as err:
+            raise self._error(f"{argument!r}: {err}") from None
         except Exception as err:  # encoders raise what their value raises
             raise self._error(f"{argument!r} is not {article(t)}: {err}") from None
         why = constant_mismatch(constant, t)
