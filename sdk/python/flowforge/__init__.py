@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, List
 from . import types
 from ._types import LogLevel, MetricType, TaskStatus
 from .client import Client, FlowForgeClient
-from .exceptions import DefinitionError, ExecutionError, FlowForgeError, InputError, OutputError, ServerError
+from .exceptions import DefinitionError, ExecutionError, FlowForgeError, InputError, NotFoundError, OutputError, ServerError
 
 if TYPE_CHECKING:
     from ._constraints import (
@@ -139,6 +139,7 @@ __all__ = [
     "MetricType",
     "Model",
     "Multiline",
+    "NotFoundError",
     "Operator",
     "Option",
     "Options",

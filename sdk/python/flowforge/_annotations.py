@@ -9,12 +9,12 @@ import enum
 import os
 import typing
 import uuid
-from typing import Annotated, Any, Callable, Dict, List, Literal, Mapping, Optional, Tuple, Union
+from typing import Annotated, Any, Callable, Dict, FrozenSet, List, Literal, Mapping, Optional, Tuple, Union
 
 from . import _connection, _constraints, _foreign, _handles, _times
-from ._hints import UNIONS, class_hints, is_instance, is_json, required, spelled
+from ._hints import UNIONS, class_hints, is_instance, is_json, may_be_absent, required, spelled
 from ._limits import constrain
-from ._schema import JSON, Columns, Field, Type, list_of, optional_of
+from ._schema import JSON, Columns, Field, NotConstant, Type, list_of, optional_of
 
 _LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection)
 _SETS = (set, frozenset, collections.abc.Set)
@@ -117,7 +117,7 @@ _SIMPLE: Dict[Any, Type] = {
     uuid.UUID: Type("String", {"format": "uuid"}, python="UUID", decode=uuid.UUID, encode=str),
     _handles.Secret: Type("Secret", python="Secret", decode=_handles.Secret, encode=str),
     _connection.Connection: Type("Connection", python="Connection", decode=_connection.decode, encode=_connection.encode),
-    bytes: Type("File", python="bytes", decode=lambda path: open(path, "rb").read()),
+    bytes: Type("File", python="bytes", decode=lambda path: open(path, "rb").read(), encode=lambda value: _reference(value, "a bytes value")),
 }
 
 
@@ -254,7 +254,7 @@ def _class(cls: type, pickle: bool) -> Type:
         return dataclasses.replace(_struct(cls, _dataclass_fields(cls, pickle)), kind="HyperparameterSet")
     fields = _fields(cls, pickle)
     if fields is not None:
-        return _struct(cls, fields)
+        return _struct(cls, fields, _absent_keys(cls, fields))
     library = _foreign.data(cls)
     if library is not None:
         return library
@@ -273,15 +273,15 @@ def _handle(cls: Any, value: Any) -> Any:
     return cls(_path(value)) if isinstance(value, str) and os.path.isabs(value) else cls(value)
 
 
-def _reference(value: Any) -> Any:
-    """Return the reference in a handle. A local file must be uploaded first."""
+def _reference(value: Any, what: str = "a local file") -> Any:
+    """Return the reference in a handle. Local files and bytes must be uploaded first."""
     if isinstance(value, _handles.File) and value.reference:
         return value.reference
     if isinstance(value, str) and not os.path.isabs(value):
         return value
     if isinstance(value, dict):
         return value
-    raise ValueError("a local file cannot be part of a definition; make it an input of the workflow, and set it at launch")
+    raise NotConstant(f"{what} cannot be part of a definition; make it an input of the workflow, and set it at launch")
 
 
 def _fields(cls: Any, pickle: bool) -> Optional[Tuple[Field, ...]]:
@@ -296,13 +296,20 @@ def _fields(cls: Any, pickle: bool) -> Optional[Tuple[Field, ...]]:
     return None
 
 
+def _absent_keys(cls: Any, fields: Tuple[Field, ...]) -> FrozenSet[str]:
+    """Return the keys of a TypedDict for which null means that the caller sent no value."""
+    if not issubclass(cls, dict):
+        return frozenset()
+    hints = class_hints(cls)
+    return frozenset(f.name for f in fields if may_be_absent(cls, f.name, hints[f.name]) and not read(required(hints[f.name]), True).type.optional)
+
+
 def _hinted_fields(cls: Any, names: Tuple[str, ...], defaults: Mapping[str, Any], pickle: bool) -> Tuple[Field, ...]:
     hints = class_hints(cls)
-    optional: Any = getattr(cls, "__optional_keys__", frozenset())
     fields = []
     for name in names:
         found = read(required(hints[name]), pickle)
-        t = optional_of(found.type) if name in optional else found.type
+        t = optional_of(found.type) if may_be_absent(cls, name, hints[name]) else found.type
         fields.append(_field(name, t, found, defaults.get(name, dataclasses.MISSING)))
     return tuple(fields)
 
@@ -337,16 +344,19 @@ def _field(name: str, t: Type, found: Read, default: Any) -> Field:
     return Field(name, t, t.encode(default), True, found.description, found.hints, found.rules)
 
 
-def _struct(cls: Any, fields: Tuple[Field, ...]) -> Type:
+def _struct(cls: Any, fields: Tuple[Field, ...], absent: FrozenSet[str] = frozenset()) -> Type:
+    """Return the type of a class. The server stores null for keys without a value; those in absent are left out again."""
     if not fields:
         raise Unmapped(f"`{cls.__name__}` has no fields")
 
+    def build(given: Dict[str, Any]) -> Any:
+        return cls(**{name: value for name, value in given.items() if value is not None or name not in absent})
+
     def decode(value: Any) -> Any:
-        given = {f.name: f.type.decode(value[f.name]) for f in fields if f.name in value}
-        return cls(**given)
+        return build({f.name: f.type.decode(value[f.name]) for f in fields if f.name in value})
 
     def encode(value: Any) -> Any:
         get = value.get if isinstance(value, dict) else lambda name: getattr(value, name)
         return {f.name: f.type.encode(get(f.name)) for f in fields if not (isinstance(value, dict) and f.name not in value)}
 
-    return Type("Struct", fields=fields, python=cls.__name__, decode=decode, encode=encode, build=lambda v: cls(**v))
+    return Type("Struct", fields=fields, python=cls.__name__, decode=decode, encode=encode, build=build)

@@ -169,7 +169,10 @@ def _refusal(status: int, body: bytes, what: str) -> ServerError:
         lines = [str(problem["detail"])]
     except (ValueError, KeyError, TypeError):
         return ServerError(f"{what}: the server responded with status {status}", status)
-    lines += [f"  {e.get('path', '')}: {e.get('message', '')}" for e in problem.get("errors") or ()]
+    errors = [(str(e.get("path") or ""), str(e.get("message") or "")) for e in problem.get("errors") or ()]
+    if len(errors) == 1 and lines[0] in (errors[0][1], ": ".join(errors[0])):
+        lines, errors = [": ".join(filter(None, errors[0]))], []
+    lines += [f"  {path}: {message}" for path, message in errors]
     if status >= 500 and problem.get("request_id"):
         lines[0] += f" (request {problem['request_id']})"
     return ServerError("\n".join(lines), status)

@@ -118,7 +118,7 @@ def _json(value: Any) -> bytes:
 def model(ref: str) -> CatalogueVersion:
     """Return a version of a model: name@version, name@production, name@alias, or name for the newest version.
 
-    Raises InputError if there is no such version.
+    Raises NotFoundError if there is no such version.
     """
     return _find("Model", ref)
 
@@ -126,7 +126,7 @@ def model(ref: str) -> CatalogueVersion:
 def dataset(ref: str) -> CatalogueVersion:
     """Return a version of a dataset: name@version, name@alias, or name for the newest version.
 
-    Raises InputError if there is no such version.
+    Raises NotFoundError if there is no such version.
     """
     return _find("Dataset", ref)
 
@@ -135,7 +135,7 @@ def _find(kind: str, ref: str) -> CatalogueVersion:
     server = Server()
     entry = server.find(f"{_PATHS[kind]}/{quoted(ref)}")
     if entry is None:
-        raise InputError(f"the catalogue of {server.url} has no {kind.lower()} {ref!r}")
+        raise _download.no_entry(server, kind, _PATHS[kind], ref)
     return CatalogueVersion(kind, entry, server)
 
 

@@ -38,7 +38,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         print(f"flowforge: {err}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return 130
+        return _follow.INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -30,7 +30,11 @@ class Hint:
 
 @dataclass(frozen=True)
 class Range(Constraint):
-    """Inclusive limits of a number, date or duration. `log` selects a logarithmic slider."""
+    """Inclusive limits of a number, date or duration.
+
+    `log` selects a logarithmic slider. `step` sets only the step of the form's control: values
+    between the steps are valid.
+    """
 
     min: Optional[Bound] = None
     max: Optional[Bound] = None

@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
 from . import _git, _pack, _sources, _versions, _yaml
 from ._place import error
@@ -101,7 +101,24 @@ def _reduced(document: Dict[str, Any]) -> Dict[str, Any]:
         found: Dict[str, Any] = json.loads(json.dumps(_plain(document), allow_nan=False))
     except ValueError:
         raise error("the definition contains NaN or an infinite number, which JSON does not have; use None or a large number") from None
+    except TypeError:
+        path, value = next(_not_json(document, ""))
+        raise error(f"{path}: {value!r} is a {type(value).__name__}, which cannot be part of a definition; make it an input of the workflow, and set it at launch") from None
     return found
+
+
+def _not_json(value: Any, path: str) -> Iterator[Tuple[str, Any]]:
+    """Yield the values that JSON does not have, with their paths in the document."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _not_json(one, f"{path}.{key}" if path else str(key))
+            if not isinstance(key, (str, int, float, bool, enum.Enum, type(None))):
+                yield path, key
+    elif isinstance(value, (list, tuple)):
+        for index, one in enumerate(value):
+            yield from _not_json(one, f"{path}[{one.get('name', index) if isinstance(one, dict) else index}]")
+    elif not isinstance(value, (str, int, float, bool, enum.Enum, type(None))):
+        yield path, value
 
 
 def _plain(value: Any) -> Any:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ._api import Server, quoted
-from .exceptions import InputError
+from .exceptions import InputError, NotFoundError
 
 _LISTS = {"Dataset": "datasets", "Model": "models", "FeatureSet": "feature-store/feature-sets"}
+_STAGES = ("production", "staging")
 _FOLDER = "application/vnd.flowforge.directory+json"
 _LINK = 1 << 27  # of a symbolic link, in modes of Go's io/fs
 
@@ -34,11 +35,19 @@ def catalogue(kind: str, reference: str) -> Path:
         raise InputError(f"{reference!r}: only datasets, feature sets and models have references to the catalogue; use a path: {kind}(Path(…))")
     entry = server.find(f"/{_LISTS[kind]}/{quoted(reference)}")
     if entry is None:
-        raise InputError(f"the catalogue of {server.url} has no {kind.lower()} {reference!r}")
+        raise no_entry(server, kind, f"/{_LISTS[kind]}", reference)
     if not entry.get("download_url"):
         place = f", at {entry['uri']}" if entry.get("uri") else ""
         raise InputError(f"{kind} {reference!r}: its data is not stored on {server.url} but elsewhere{place}; download it yourself and pass a path: {kind}(Path(…))")
     return artifact(server, entry)
+
+
+def no_entry(server: Server, kind: str, path: str, reference: str) -> NotFoundError:
+    """Return the error for a reference that the catalogue does not have."""
+    name, _, version = reference.partition("@")
+    if version and server.find(f"{path}/{quoted(name)}") is not None:
+        return NotFoundError(f"{name} has no version {'in ' + version if kind == 'Model' and version in _STAGES else 'or alias ' + repr(version)}")
+    return NotFoundError(f"the catalogue of {server.url} has no {kind.lower()} {reference!r}")
 
 
 def artifact(server: Server, found: Any) -> Path:

@@ -15,11 +15,23 @@ from ._times import moment
 from .exceptions import ServerError
 
 CODES = {"SUCCEEDED": 0, "FAILED": 1, "CANCELLED": 3}
+INTERRUPTED = 130  # by Ctrl-C, as in a shell
 PATIENCE = 60.0  # seconds without an answer of the server
 
 
 def follow(run: Run, server: Server) -> int:
-    """Print progress and log lines, then the outputs or the error. Return the exit code."""
+    """Print progress and log lines, then the outputs or the error. Return the exit code.
+
+    Ctrl-C ends only this command, and a message names the command that cancels the execution.
+    """
+    try:
+        return _follow(run, server)
+    except KeyboardInterrupt:
+        print(f"\nThe execution continues: {run.url}. To stop it: flowforge cancel {run.id}", file=sys.stderr, flush=True)
+        return INTERRUPTED
+
+
+def _follow(run: Run, server: Server) -> int:
     logs = threading.Thread(target=_logs, args=(run, server), daemon=True)
     logs.start()
     previous, answered = "", time.monotonic()
@@ -46,8 +58,10 @@ def _progress(found: Dict[str, Any]) -> str:
     total, done = progress.get("total_operators", 0), progress.get("completed", 0)
     filled = 24 * done // total if total else 0
     running = ", ".join((progress.get("current_nodes") or ())[:3])
-    skipped = f", {progress['skipped']} skipped" if progress.get("skipped") else ""
-    return f"{found.get('status', ''):<9} [{'#' * filled}{'-' * (24 - filled)}] {done} of {total} nodes{skipped}  {running}".rstrip()
+    failed, skipped = progress.get("failed"), progress.get("skipped")
+    others = f", {failed} failed{' (allowed)' if found.get('status') == 'SUCCEEDED' else ''}" if failed else ""
+    others += f", {skipped} skipped" if skipped else ""
+    return f"{found.get('status', ''):<9} [{'#' * filled}{'-' * (24 - filled)}] {done} of {total} nodes{others}  {running}".rstrip()
 
 
 def _shown(server: Server, value: Any) -> str:

@@ -219,11 +219,9 @@ class HyperparameterSet:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
 
-def received(value: Any, pickle: bool) -> Any:
-    """Return a value of plain Python as an operator receives it: only pickle lets it read a pickle."""
-    if isinstance(value, list):
-        return [received(one, pickle) for one in value]
-    if not isinstance(value, File) or not value._needs_pickle:
+def received(value: File, pickle: bool) -> File:
+    """Return a file of plain Python as an operator receives it: only pickle lets it read a pickle."""
+    if not value._needs_pickle:
         return value
     found = type(value)(value)
     found.allow_pickle, found._passed = pickle, True

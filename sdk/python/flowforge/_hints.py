@@ -63,6 +63,14 @@ def required(annotation: Any) -> Any:
     return annotation
 
 
+def may_be_absent(cls: Any, name: str, annotation: Any) -> bool:
+    """Whether a key of a TypedDict may be left out. Texts of `from __future__ import annotations` hide NotRequired from the class."""
+    marker = getattr(typing.get_origin(annotation), "_name", "")
+    if marker in ("Required", "NotRequired"):
+        return bool(marker == "NotRequired")
+    return name in getattr(cls, "__optional_keys__", ())
+
+
 def spelled(annotation: Any) -> str:
     """Return an annotation as an author writes it."""
     if isinstance(annotation, type) and not typing.get_args(annotation):

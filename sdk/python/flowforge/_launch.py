@@ -107,7 +107,7 @@ def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Opti
     version = develop(workflow, server)
     values = {}
     for key, value in inputs.items():
-        values[key] = upload(server, workflow.signature.parameter(key).type, value, key)
+        values[key] = upload(server, _type_of(workflow, key), value, key)
     request: Dict[str, Any] = {"workflow": version.name, "version": version.version, "inputs": values}
     if name:
         request["name"] = name
@@ -115,6 +115,17 @@ def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Opti
         request["preset"] = preset
     answer = server.post("/executions", request)
     return Run(answer["execution_id"], server, workflow.signature)
+
+
+def _type_of(workflow: Workflow[Any, Any], key: str) -> Type:
+    """Return the type of an input, or of a field that a dotted name sets."""
+    name, *fields = key.split(".")
+    t = workflow.signature.parameter(name).type
+    for field in fields:
+        found = t.inner.field_named(field)
+        assert found is not None
+        t = found.type
+    return t
 
 
 def upload(server: Server, t: Type, value: Any, name: str) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-import os
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, Tuple, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, TypeVar, Union, overload
 
-from . import _future, _graph, _habits, _handles, _options, _place, _streams, _wire
+from . import _future, _graph, _habits, _handles, _options, _place, _plain, _wire
 from ._graph import Node, NodeOutput, Rule
 from ._place import error
 from ._schema import Type
-from ._signature import Result, Signature, Signed
+from ._signature import Result, Signed
+from .exceptions import OutputError
 
 if TYPE_CHECKING:
     from typing_extensions import ParamSpec, Unpack
@@ -33,7 +33,7 @@ class Operator(Signed, Generic[P, R]):
     __name__: str
 
     def __init__(self, function: Callable[P, R], options: Mapping[str, Any], local_names: Mapping[str, Any]) -> None:
-        _options.check(options, "operator")
+        _options.check(options, "operator", function.__name__)
         self.function = function
         self._options = dict(options)
         self._sign(function, local_names, bool(options.get("pickle")))
@@ -59,8 +59,9 @@ class Operator(Signed, Generic[P, R]):
 
     def run(self, *args: Any, **kwargs: Any) -> R:
         """Call the function with the values that a task would pass to it."""
-        given = real_arguments(self.function, self.signature, args, kwargs)
-        returned: Any = self.function(**{name: _handles.received(value, self.pickle) for name, value in given.items()})  # type: ignore[call-arg]
+        given = _plain.arguments(self.function, self.signature, args, kwargs)
+        types = {p.name: p.type for p in self.signature.parameters}
+        returned: Any = self.function(**{name: _plain.received(types[name], value, self.pickle) for name, value in given.items()})  # type: ignore[call-arg]
         return self._returned(returned)
 
     def _returned(self, returned: Any) -> R:
@@ -76,16 +77,19 @@ class Operator(Signed, Generic[P, R]):
 
     def _kept(self, result: Result, value: Any) -> Any:
         """Return a result as other operators receive it. Raises OutputError if no file can hold it."""
-        value = real_value(result.type, value)
+        value = _plain.value(result.type, value)
         if isinstance(value, _handles.File) and not self.pickle:
-            value._check_format(result.name)
+            try:
+                value._check_format(result.name)
+            except OutputError as err:
+                raise OutputError(f"operator {self.name}, {err}") from None
         return value
 
     def options(self, **options: Unpack[OperatorOptions]) -> Operator[P, R]:
         """Return a copy of the operator with different options, for one or more calls."""
         copy = object.__new__(type(self))
         copy.__dict__.update(self.__dict__)
-        _options.check(options, "operator")
+        _options.check(options, "operator", self.name)
         if "pickle" in options and bool(options["pickle"]) != self.pickle:
             raise error(f"pickle of {self.name} cannot change for one call, because a task reads it from the file; set it in @operator(pickle=…)")
         copy._options = {**self._options, **options}
@@ -201,31 +205,6 @@ def plain_rules(after: Any) -> List[Rule]:
 
 def node_value(node: Node) -> _graph.Value:
     return _graph.Value(node.scope, Type("None"), "node", node.name, node=node)
-
-
-def real_arguments(function: Callable[..., Any], signature: Signature, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
-    """Return the arguments of a call in plain Python as a task would receive them."""
-    given = _wire.bind(function, args, kwargs)
-    return {p.name: real_value(p.type, given.get(p.name, p.default)) for p in signature.parameters if p.name in given or not p.required}
-
-
-def real_value(t: Type, value: Any) -> Any:
-    """Return a value of plain Python as a task would receive it: files are handles."""
-    if t.optional and t.elem is not None:
-        return None if value is None else real_value(t.elem, value)
-    if t.stream and not isinstance(value, (str, os.PathLike)) and hasattr(value, "__iter__"):
-        return value.fork() if isinstance(value, _streams.Shared) else _streams.Shared(value)
-    cls = next((c for c in HANDLES if c.kind == t.kind and t.python == c.__name__), None)
-    if cls is not None and not isinstance(value, cls):
-        return cls(value)
-    if t.kind == "Float" and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if t.kind == "List" and t.elem is not None and isinstance(value, list):
-        return [real_value(t.elem, v) for v in value]
-    return value
-
-
-HANDLES = (_handles.File, _handles.Directory, _handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report, _handles.FeatureSet)
 
 
 @overload

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, Union
 
+from . import _quantities
 from ._place import error
 from ._times import span
 
@@ -270,8 +271,8 @@ def schedules(option: Any) -> List[Dict[str, Any]]:
     return documents
 
 
-def check(options: Mapping[str, Any], what: str) -> None:
-    """Refuse options that an operator or a workflow does not have."""
+def check(options: Mapping[str, Any], what: str, of: str) -> None:
+    """Refuse options that an operator or a workflow does not have, and values without a meaning."""
     known = list((OperatorOptions if what == "operator" else WorkflowOptions).__annotations__)
     for name in options:
         if name not in known:
@@ -280,6 +281,7 @@ def check(options: Mapping[str, Any], what: str) -> None:
             near = difflib.get_close_matches(name, known, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; the options are: {', '.join(sorted(known))}"
             raise error(f"{what} has no option {name!r}{hint}")
+    _quantities.check(options, of)
 
 
 def _given(**values: Any) -> Dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import os
 import sys
 from types import CodeType, FrameType
-from typing import Optional
+from typing import Iterator, Optional
 
 from .exceptions import DefinitionError
 
@@ -28,8 +30,23 @@ def _users(path: str) -> bool:
     return not library and not path.startswith(HERE)
 
 
+_AT: contextvars.ContextVar[str] = contextvars.ContextVar("flowforge_place", default="")
+
+
+@contextlib.contextmanager
+def at(place: str) -> Iterator[None]:
+    """Let errors name this place, such as a function whose body has already run."""
+    token = _AT.set(place)
+    try:
+        yield
+    finally:
+        _AT.reset(token)
+
+
 def here() -> str:
     """Return the file and the line of the user's call, such as "flow.py:12"."""
+    if _AT.get():
+        return _AT.get()
     frame = caller()
     return "" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
 

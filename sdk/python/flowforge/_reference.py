@@ -5,6 +5,8 @@ outputs:
 
     @shell('echo "rate $FLOWFORGE_PARAM_RATE"')
     def announce(rate: float) -> None: ...
+
+A function with a result raises NotImplementedError, so that type checkers accept it. It never runs.
 """
 
 from __future__ import annotations
@@ -82,7 +84,7 @@ class Reference(Signed, Generic[P, R]):
 
     def _checked(self, options: Mapping[str, Any]) -> Dict[str, Any]:
         """Return the options. Raises DefinitionError for those that this kind of operator cannot use."""
-        _options.check(options, "operator")
+        _options.check(options, "operator", self.__name__)
         for name in options:
             why = _USELESS.get(name)
             if why and not (name == "image" and self._kind in _PROGRAMS):

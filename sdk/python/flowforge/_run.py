@@ -11,7 +11,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 from . import _download, _handles
 from ._api import Server, quoted
 from ._signature import Signature
-from .exceptions import ExecutionError, FlowForgeError, InputError
+from ._times import moment
+from .exceptions import ExecutionError, FlowForgeError, InputError, NotFoundError
 
 MAX_POINTS = 10_000  # of one series in an answer of the server
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
@@ -77,10 +78,19 @@ class Run:
                 raise TimeoutError(f"execution {self.id} is still {self.state} after {timeout} s: {self.url}")
             time.sleep(pause)
             pause = min(pause * 1.3, 2.0)
-        if self.state != "SUCCEEDED":
-            message = ((self._last.get("error") or {}).get("message") or "").strip()
-            raise ExecutionError(f"execution {self.id} {self.state}{': ' + message if message else ''}\n{self.url}")
+        self._succeeded()
         return self
+
+    def _succeeded(self) -> None:
+        """Raise ExecutionError if the execution failed or was cancelled."""
+        if self.state == "SUCCEEDED":
+            return
+        error = self._last.get("error") or {}
+        node, message = str(error.get("node") or ""), str(error.get("message") or "").strip()
+        if message.startswith(f"{node}: "):
+            message = message[len(node) + 2 :]
+        parts = [f"execution {self.id} {self.state}", f"node {node}" if node else "", message]
+        raise ExecutionError(": ".join(filter(None, parts)) + f"\n{self.url}", node)
 
     def cancel(self) -> None:
         """Cancel the execution."""
@@ -96,7 +106,10 @@ class Run:
 
     @property
     def outputs(self) -> Dict[str, Any]:
-        """The outputs by name, with the types that the workflow declares. Files are handles such as File and Model."""
+        """The outputs by name, with the types that the workflow declares. Files are handles such as File and Model.
+
+        Reading an output that does not exist raises NotFoundError.
+        """
         if self.state not in ENDED:
             raise FlowForgeError(f"execution {self.id} is {self.state}; call wait() before you read its outputs")
         return _Outputs({name: self._output(name, value) for name, value in (self._last.get("outputs") or {}).items()})
@@ -104,11 +117,13 @@ class Run:
     def result(self) -> Any:
         """Return the value that the workflow returns in plain Python. Call wait() first.
 
-        Raises FlowForgeError if you created the run from an ID, because its types are then
-        unknown.
+        Raises ExecutionError if the execution failed or was cancelled. Raises FlowForgeError if
+        you created the run from an ID, because its types are then unknown.
         """
         if self._signature is None or not self._signature.annotated:
             raise FlowForgeError("the result types are known only for a run of launch() with a return annotation; use outputs")
+        if self.state in ENDED:
+            self._succeeded()
         found, s = self.outputs, self._signature
         values = [found.get(r.name) for r in s.results]
         return None if not values else values[0] if s.single else s.build(values)
@@ -127,7 +142,10 @@ class Run:
 
     @property
     def artifacts(self) -> Artifacts:
-        """The files that the execution produced, by name or by "node.name"."""
+        """The files that the execution produced, by name or by "node.name".
+
+        Reading an artifact that does not exist raises NotFoundError.
+        """
         return Artifacts(self._server, self.id)
 
     def logs(self, node: str = "", level: str = "") -> str:
@@ -143,14 +161,19 @@ class Run:
     def metrics(self, name: str = "", node: str = "") -> Any:
         """Return metrics as a pandas DataFrame with the columns node, attempt, name, step, timestamp and value.
 
+        `timestamp` is a datetime64 in UTC, and `value` is a float, which can be NaN or infinite.
         The server returns at most 10,000 points per series. For longer series, it leaves out
         points, and a warning names these series. Raises FlowForgeError if pandas is not
         installed; metric_points returns a list instead.
         """
-        return _frame(self._every_point(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
+        frame = _frame(self._every_point(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
+        return frame.astype({"timestamp": "datetime64[ns, UTC]", "value": "float64"})
 
     def metric_points(self, name: str = "", node: str = "") -> List[Dict[str, Any]]:
-        """Return the points of metrics as a list of dictionaries, with the same limit as metrics()."""
+        """Return the points of metrics as a list of dictionaries, with the same limit as metrics().
+
+        `timestamp` is a datetime, and `value` is a float.
+        """
         return self._every_point(name, node)
 
     def _every_point(self, name: str, node: str) -> List[Dict[str, Any]]:
@@ -159,7 +182,7 @@ class Run:
         if full:
             warnings.warn(f"the server returns at most {MAX_POINTS:,} points per series and may have left out points of: {', '.join(full)}", stacklevel=3)
         return [
-            {"node": s["node"], "attempt": s["attempt"], "name": s["name"], "step": p.get("step"), "timestamp": p["timestamp"], "value": p["value"]}
+            {"node": s["node"], "attempt": s["attempt"], "name": s["name"], "step": p.get("step"), "timestamp": moment(p["timestamp"]), "value": float(p["value"])}
             for s in series
             for p in s["points"]
         ]
@@ -180,15 +203,9 @@ class Run:
         return f"<div>{head}{''.join(_curves(self._series('', '', 160)))}</div>"
 
 
-class _Missing(InputError, KeyError):
-    """There is nothing of this name."""
-
-    __str__ = Exception.__str__
-
-
 class _Outputs(Dict[str, Any]):
     def __missing__(self, name: str) -> Any:
-        raise _Missing(f"there is no output {name!r}; the outputs are: {', '.join(self) or 'none'}")
+        raise NotFoundError(f"there is no output {name!r}; the outputs are: {', '.join(self) or 'none'}")
 
 
 class Artifacts(Mapping[str, Artifact]):
@@ -205,8 +222,8 @@ class Artifacts(Mapping[str, Artifact]):
         if len(same) == 1:
             return self._found[same[0]]
         if same:
-            raise _Missing(f"several nodes produced an artifact {name!r}; select one of {', '.join(sorted(same))}")
-        raise _Missing(f"there is no artifact {name!r}; the artifacts are: {', '.join(sorted(self._found)) or 'none'}")
+            raise NotFoundError(f"several nodes produced an artifact {name!r}; select one of {', '.join(sorted(same))}")
+        raise NotFoundError(f"there is no artifact {name!r}; the artifacts are: {', '.join(sorted(self._found)) or 'none'}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._found)

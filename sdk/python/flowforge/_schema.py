@@ -31,6 +31,10 @@ _ALSO = {  # other kinds whose values fit
 }
 
 
+class NotConstant(ValueError):
+    """A value of the right type cannot be part of a definition."""
+
+
 def _same(value: Any) -> Any:
     return value
 

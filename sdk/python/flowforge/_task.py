@@ -6,6 +6,8 @@ The code of a generated operator is one call of run.
 from __future__ import annotations
 
 import importlib
+import json
+import math
 import os
 import shutil
 import sys
@@ -149,11 +151,26 @@ def _write(operator: Operator[Any, Any], result: Result, value: Any) -> None:
 def _write_value(operator: Operator[Any, Any], name: str, t: Type, value: Any) -> None:
     what = f"operator {operator.name}, output {name!r}"
     try:
-        client.output(name, t.encode(_plain_numbers(value)))
+        encoded = t.encode(_plain_numbers(value))
+        number = _not_finite(encoded)
+        if number is None:
+            client.output(name, encoded)
+            return
     except OutputError as err:
         raise OutputError(f"operator {operator.name}, {err}; return a File, Table or Model, or set pickle=True and a class as result type") from None
     except Exception as err:  # the author's classes run
         raise OutputError(f"{what}: {value!r} is not {article(t)}: {err}") from err
+    if encoded is number:
+        raise OutputError(f"{what} is {json.dumps(number)}, which JSON cannot represent. Declare Optional[float] and return None.")
+    raise OutputError(f"{what} contains {json.dumps(number)}, which JSON cannot represent. Declare Optional[float] for the number and use None.")
+
+
+def _not_finite(value: Any) -> Optional[float]:
+    """Return the first number of a value that is NaN or infinite, if there is one."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return next((found for found in map(_not_finite, inner) if found is not None), None)
 
 
 def _plain_numbers(value: Any) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import re
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
 from . import _place
 from ._future import Future, Group
 from ._graph import Port, Value, numbered
 from ._place import error
-from ._schema import Type, article, mismatch
+from ._schema import NotConstant, Type, article, mismatch
 from ._signature import Parameter, Signature
 
 # How an argument is assembled of inputs: the name of one, a constant, or parts of these.
@@ -124,6 +125,8 @@ class _Wiring:
     def _constant(self, name: str, t: Type, argument: Any) -> Assembly:
         try:
             constant = t.encode(argument)
+        except NotConstant as err:
+            raise self._error(f"{argument!r}: {err}") from None
         except Exception as err:  # encoders raise what their value raises
             raise self._error(f"{argument!r} is not {article(t)}: {err}") from None
         why = constant_mismatch(constant, t)
@@ -148,25 +151,64 @@ def constant_mismatch(value: Any, t: Type) -> str:
     """Return why a JSON value is not of type t, or "" if it is, or if only the server can decide."""
     if not _finite(value):
         return f"{value!r} contains a number that JSON does not have (NaN or infinity); use None or a large number"
+    return _mismatch(value, t)
+
+
+_KINDS: Dict[str, Tuple[type, ...]] = {
+    "Integer": (int,), "Float": (int, float), "String": (str,), "Boolean": (bool,), "List": (list,), "Struct": (dict,), "Map": (dict,),
+}  # fmt: skip
+
+
+def _mismatch(value: Any, t: Type) -> str:
     if t.optional:
-        return "" if value is None or t.elem is None else constant_mismatch(value, t.elem)
-    kinds: Dict[str, Tuple[type, ...]] = {
-        "Integer": (int,), "Float": (int, float), "String": (str,), "Boolean": (bool,), "List": (list,), "Struct": (dict,), "Map": (dict,),
-    }  # fmt: skip
-    expected = kinds.get(t.kind)
+        return "" if value is None or t.elem is None else _mismatch(value, t.elem)
+    expected = _KINDS.get(t.kind)
     if expected and (not isinstance(value, expected) or isinstance(value, bool) and bool not in expected):
         return f"{value!r} is not {article(t)}"
     if t.kind == "Enum" and value not in t.options:
         return f"{value!r} is not one of {', '.join(map(repr, t.options))}"
-    if t.kind == "List" and t.elem is not None:
-        return next((why for v in value for why in [constant_mismatch(v, t.elem)] if why), "")
-    low, high = t.params.get("min"), t.params.get("max")
+    return _limits_mismatch(value, t) or next((why for why in _parts_mismatch(value, t) if why), "")
+
+
+def _limits_mismatch(value: Any, t: Type) -> str:
+    """Return which limit of its type a value exceeds, or ""."""
     if t.kind in ("Integer", "Float"):
+        low, high = t.params.get("min"), t.params.get("max")
         if low is not None and value < low:
             return f"{value} is less than {low}"
-        if high is not None and value > high:
-            return f"{value} is more than {high}"
+        return f"{value} is more than {high}" if high is not None and value > high else ""
+    of, things = ("length", "characters") if t.kind == "String" else ("items", "entries")
+    low, high = t.params.get(f"min_{of}"), t.params.get(f"max_{of}")
+    if low is not None and len(value) < low:
+        return f"{value!r} has {len(value)} {things}, which is less than {low}"
+    if high is not None and len(value) > high:
+        return f"{value!r} has {len(value)} {things}, which is more than {high}"
+    if t.kind == "String" and t.params.get("pattern") and not _matches(t.params["pattern"], value):
+        return f"{value!r} does not match the pattern {t.params['pattern']}"
     return ""
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Whether a text matches a pattern as a whole. Only the server can decide for patterns that Python reads differently."""
+    if "[:" in pattern:
+        return True
+    try:
+        return re.fullmatch(pattern, text, re.ASCII) is not None
+    except re.error:
+        return True
+
+
+def _parts_mismatch(value: Any, t: Type) -> Iterator[str]:
+    if t.kind in ("List", "Map") and t.elem is not None:
+        yield from (_mismatch(v, t.elem) for v in (value if t.kind == "List" else value.values()))
+    if not isinstance(value, dict):
+        return
+    for f in t.fields:
+        if f.name not in value:
+            yield "" if f.has_default or f.type.optional else f"its field {f.name} is missing"
+        elif not (value[f.name] is None and f.has_default and f.default is None):
+            why = _mismatch(value[f.name], f.type)
+            yield f"its field {f.name}: {why}" if why else ""
 
 
 def _finite(value: Any) -> bool:

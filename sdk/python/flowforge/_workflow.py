@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, Mapping, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Generic, Mapping, Optional, TypeVar, Union, overload
 
-from . import _document, _future, _graph, _habits, _options, _place, _returned, _rules, _wire
+from . import _document, _future, _graph, _habits, _options, _place, _plain, _returned, _rules, _wire
 from ._future import Future
 from ._graph import Input, NodeOutput, Output, Scope, Value
-from ._operator import add_node, plain_rules, real_arguments
+from ._operator import add_node, plain_rules
 from ._place import error
-from ._schema import article
+from ._schema import NotConstant, article
 from ._signature import Parameter, Signed
 from .exceptions import DefinitionError
 
@@ -39,7 +39,7 @@ class Workflow(Signed, Generic[P, R]):
     __name__: str
 
     def __init__(self, function: Callable[P, R], options: Mapping[str, Any], local_names: Mapping[str, Any]) -> None:
-        _options.check(options, "workflow")
+        _options.check(options, "workflow", function.__name__)
         self.function = function
         self._options = dict(options)
         self._call: Dict[str, Any] = {}  # options of a call as a sub-workflow
@@ -62,7 +62,10 @@ class Workflow(Signed, Generic[P, R]):
             return found
         if not all(rule.holds for rule in plain_rules(self._call.get("after"))):
             return None  # type: ignore[return-value]
-        return self._run(real_arguments(self.function, self.signature, args, kwargs))
+        given = _plain.arguments(self.function, self.signature, args, kwargs)
+        if _rules.PLAIN.get() is None:  # the server checks what starts an execution
+            _plain.check(self.function.__name__, self.signature, given)
+        return self._run(given)
 
     def _run(self, arguments: Mapping[str, Any]) -> R:
         """Run the function here, and its exit handlers at the end."""
@@ -103,23 +106,30 @@ class Workflow(Signed, Generic[P, R]):
         from ._definition import Definition
 
         root = Scope(self.name)
-        root.inputs = [Input(p.name, p.type, field=_entry(p)) for p in self.signature.parameters]
         with _graph.tracing(root) as tracer:
-            tracer.requirements = self._requirements()
-            tracer.package = self._package()
+            with self._at_function():
+                root.inputs = [Input(p.name, p.type, field=_entry(p)) for p in self.signature.parameters]
+                tracer.requirements = self._requirements()
+                tracer.package = self._package()
             self._trace(root)
-            body = _document.graph(root, tracer)
-            graphs = self._graphs(tracer)
+            with self._at_function():
+                body = _document.graph(root, tracer)
+                graphs = self._graphs(tracer)
         document: Dict[str, Any] = {"name": self.name, "version": self.version or "1.0.0"}
         description = self._options.get("description") or self.signature.description
         if description:
             document["description"] = description
-        document.update(_options.workflow_section(self._options))
-        document.update(body)
-        if graphs:
-            document["graphs"] = graphs
-        types = {**{i.name: i.type for i in root.inputs}, **{f"output:{o.name}": o.type for o in root.outputs}}
-        return Definition(self, document, types, dict(self._options.get("metadata", {})), tracer.functions)
+        with self._at_function():
+            document.update(_options.workflow_section(self._options))
+            document.update(body)
+            if graphs:
+                document["graphs"] = graphs
+            types = {**{i.name: i.type for i in root.inputs}, **{f"output:{o.name}": o.type for o in root.outputs}}
+            return Definition(self, document, types, dict(self._options.get("metadata", {})), tracer.functions)
+
+    def _at_function(self) -> ContextManager[None]:
+        """Errors of the definition name the function, because no line of it runs."""
+        return _place.at(_place.of_code(self.function.__code__))
 
     def _package(self) -> Optional[Path]:
         from . import _pack
@@ -149,7 +159,8 @@ class Workflow(Signed, Generic[P, R]):
         arguments = {p.name: Future(Value(scope, p.type, "input", p.name)) for p in self.signature.parameters}
         function: Any = self.function
         returned = function(**arguments)
-        scope.outputs, _, _ = _returned.read(scope, returned, self.signature)
+        with self._at_function():
+            scope.outputs, _, _ = _returned.read(scope, returned, self.signature)
         scope.depth = _future.depth_of(returned)
 
     def _embed(self, tracer: _graph.Tracer, args: Any, kwargs: Any) -> Any:
@@ -176,7 +187,8 @@ class Workflow(Signed, Generic[P, R]):
         scope.description = self.signature.description
         if self._options.get("parallelism"):
             scope.options["parallelism"] = self._options["parallelism"]
-        scope.inputs = [Input(p.name, p.type, field=_entry(p)) for p in self.signature.parameters]
+        with self._at_function():
+            scope.inputs = [Input(p.name, p.type, field=_entry(p)) for p in self.signature.parameters]
         tracer.graphs[name], tracer.made[id(self.function)] = scope, name
         # A recursive call needs the outputs before the function has returned them.
         scope.outputs = [Output(r.name, r.type, Value(scope, r.type, "output", r.name)) for r in self.signature.results]
@@ -215,6 +227,8 @@ def _entry(p: Parameter) -> Dict[str, Any]:
     if not p.required and p.default is not None:
         try:
             entry["default"] = p.type.encode(p.default)
+        except NotConstant as err:
+            raise error(f"the default of {p.name}, {p.default!r}: {err}") from None
         except Exception as err:  # encoders raise what their value raises
             raise error(f"the default of {p.name}, {p.default!r}, is not {article(p.type)}: {err}") from None
         why = _wire.constant_mismatch(entry["default"], p.type)

@@ -2,8 +2,9 @@
 
     FlowForgeError
     ├── InputError        an input does not exist or is not a file
+    │   └── NotFoundError an output, an artifact or a version does not exist
     ├── OutputError       an output or checkpoint cannot be written
-    ├── DefinitionError   a workflow or operator is defined incorrectly
+    ├── DefinitionError   a workflow or operator is defined or called incorrectly
     ├── ServerError       the server refused a request or did not answer
     └── ExecutionError    an execution failed or was cancelled
 
@@ -19,12 +20,18 @@ class InputError(FlowForgeError):
     """An input does not exist or is not a file."""
 
 
+class NotFoundError(InputError, KeyError):
+    """A run has no output or artifact of this name, or the catalogue has no such version. It is also a KeyError."""
+
+    __str__ = Exception.__str__  # a KeyError would quote the message
+
+
 class OutputError(FlowForgeError):
     """An output or a checkpoint cannot be written."""
 
 
 class DefinitionError(FlowForgeError):
-    """A workflow or an operator is defined incorrectly.
+    """A workflow or an operator is defined incorrectly, or called with wrong arguments.
 
     The message starts with the file and the line of the mistake.
     """
@@ -39,4 +46,8 @@ class ServerError(FlowForgeError):
 
 
 class ExecutionError(FlowForgeError):
-    """An execution failed or was cancelled."""
+    """An execution failed or was cancelled. `node` is the name of the node that failed, or ""."""
+
+    def __init__(self, message: str, node: str = "") -> None:
+        super().__init__(message)
+        self.node = node

@@ -12,7 +12,7 @@ from typing import Any, Iterator, List, Tuple
 import pytest
 
 import flowforge
-from flowforge.exceptions import InputError
+from flowforge.exceptions import InputError, NotFoundError
 
 _ENTRY = {
     "ref": "digits-net@2",
@@ -50,7 +50,7 @@ def requests(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[List[T
                 body = json.dumps({"moved": json.loads(text)["stage"] != "production", "request": {"id": "r7"}}).encode()
             elif self.path.startswith("/api/v1/blobs"):
                 body = json.dumps({"$file": "ab", "name": "x.csv"}).encode()
-            elif "absent" in self.path:
+            elif "absent" in self.path or "staging" in self.path and self.command == "GET":
                 status, body = 404, b"{}"
             elif self.command == "PUT":
                 status, body = 204, b""
@@ -83,6 +83,10 @@ def test_a_version_has_metrics_and_a_value(requests: List[Tuple[str, Any]]) -> N
     assert found.load() == {"w": 1}
     with pytest.raises(InputError, match="has no model 'absent'"):
         flowforge.model("absent")
+    with pytest.raises(NotFoundError, match="^digits-net has no version in staging$"):
+        flowforge.model("digits-net@staging")
+    with pytest.raises(NotFoundError, match="^digits-net has no version or alias 'absent'$"):
+        flowforge.model("digits-net@absent")
     with pytest.raises(InputError, match="only datasets have drift"):
         found.drift()
 

@@ -6,7 +6,9 @@ import importlib
 import io
 import os
 import re
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,60 @@ def test_files_and_skipped_nodes_in_the_terminal(server: Server, tmp_path: Path,
     flow = importlib.import_module("reporting").flow
     run = flow.launch().wait(120)
     assert run.artifacts["report.result"].load() == run.result().load() == flow().load() == "<p>2 rows\u2026</p>"
+
+
+INPUTS = """
+import time
+from typing import List, NamedTuple
+from flowforge import HyperparameterSet, operator, workflow
+
+class Settings(HyperparameterSet):
+    learning_rate: float = 0.05
+    batch: int = 16
+
+class Pair(NamedTuple):
+    a: int
+    b: int = 2
+
+@operator(allow_failure=True)
+def fragile(n: int) -> int:
+    raise ValueError(n)
+
+@operator
+def show(pair: Pair, settings: Settings, xs: List[int], pairs: List[Pair], seconds: float) -> str:
+    time.sleep(seconds)
+    return f"{pair} {settings} {xs} {len(pairs)}"
+
+@workflow(name="tests.inputs")
+def flow(pair: Pair, settings: Settings = Settings(), xs: List[int] = [1], pairs: List[Pair] = [Pair(1)], seconds: float = 0) -> str:
+    fragile(1)
+    return show(pair, settings, xs, pairs, seconds)
+"""
+
+
+def test_fields_and_lists_as_options(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "inputs.py").write_text(INPUTS)
+    done = cli("run", "inputs.py", "--pair.a", "3", "--settings.learning-rate", "0.2", "--xs", "[]", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'result = "Pair(a=3, b=2) Settings(learning_rate=0.2, batch=16) [] 1"' in done.stdout
+    assert re.search(r"^SUCCEEDED .* 1 of 2 nodes, 1 failed \(allowed\)$", done.stdout, re.M), done.stdout
+
+
+def test_an_interrupted_run_continues(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "inputs.py").write_text(INPUTS)
+    command = [sys.executable, "-m", "flowforge", "run", "inputs.py", "--pair.a", "3", "--seconds", "60"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        assert any("RUNNING" in line and "1 of 2" not in line for line in process.stdout)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=20)
+    execution = url.rpartition("/")[2]
+    assert (process.returncode, said) == (130, f"\nThe execution continues: {url}. To stop it: flowforge cancel {execution}\n")
+    run = Run(execution, server)
+    assert run.state == "RUNNING"
+    run.cancel()
 
 
 def test_files_that_choose_an_interpreter_do_not_reach_tasks(server: Server, project: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
+from typing import Any, Dict
 
 import pytest
 
-from flowforge import Dataset, DefinitionError, Model, approval, foreach, on_exit, operator, when, workflow
+from flowforge import Dataset, DefinitionError, InputError, Model, OutputError, approval, foreach, on_exit, operator, when, workflow
 
-from .flows import nested, search, typed
+from .flows import equal, nested, search, trouble, typed
 
 
 def test_search_runs_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,6 +36,57 @@ def test_a_file_as_result_is_a_handle(tmp_path: Path) -> None:
     made = make()
     assert isinstance(made, Model) and made.load() == {"n": 1}
     assert made.path.read_text() == '{"n": 1}'
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"n": 0}, r"n: 0 is less than 1; its type is Integer\(min=1, max=5\)$"),
+        ({"n": 1.5}, "n: 1.5 is not an `int`; its type is "),
+        ({"n": None}, "n: None is not an `int`"),
+        ({"x": "a"}, "x: 'a' is not a `float`"),
+        ({"x": True}, "x: True is not a `float`"),
+        ({"x": float("nan")}, "x: nan contains a number that JSON does not have"),
+        ({"name": ""}, "name: '' has 0 characters, which is less than 1"),
+        ({"name": "abcd"}, "name: 'abcd' has 4 characters, which is more than 3"),
+        ({"name": "a1"}, r"name: 'a1' does not match the pattern \[a-z\]\+"),
+        ({"layers": [equal.Layer(2, {})]}, "layers: its field rate: 2 is more than 1"),
+        ({"layers": [equal.Layer(1, {"w": "a"})]}, "layers: its field weights: 'a' is not a `float`"),  # type: ignore[dict-item]
+        ({"layers": [equal.Layer(1, {})] * 3}, "layers: .* has 3 entries, which is more than 2"),
+        ({"pair": (1, 2)}, "pair: its field item_2: 2 is not a `str`"),
+        ({"day": "tomorrow"}, "day: 'tomorrow' is not an? `date`: Invalid isoformat string"),
+    ],
+)
+def test_arguments_of_a_workflow(inputs: Dict[str, Any], message: str) -> None:
+    with pytest.raises(DefinitionError, match=rf"{Path(__file__).name}:\d+: limited: {message}"):
+        equal.limited(**inputs)
+
+
+def test_arguments_that_fit() -> None:
+    assert equal.limited(5, 1, "abc", [equal.Layer(1, {"w": 1})], (1, "b"), {1: object()}, datetime.date(2026, 1, 2)) == 1.0
+
+
+def test_values_are_converted_here() -> None:
+    @operator
+    def given(weights: Dict[str, float], point: equal.Point, tags: Any) -> Dict[str, float]:
+        weights["kept"] = point.x
+        return weights
+
+    mine: Dict[str, float] = {"k": 1}
+    found = given(mine, equal.Point(2), {"a"})
+    assert [type(v) for v in found.values()] == [float, float] and mine == {"k": 1}, "a task cannot change the value of its caller"
+
+
+def test_pickles_inside_structures_here() -> None:
+    assert equal.handed(4) == 4
+    model = equal.better([equal.fitted(1)]).model
+    with pytest.raises(InputError, match="is a pickle, and reading it can run code"):
+        trouble.careful(model)
+
+
+def test_a_value_without_a_format_names_the_operator() -> None:
+    with pytest.raises(OutputError, match="^operator stumble, output 'result': a tests.flows.trouble.Machine has no file format. Write it to a file and return its path, or "):
+        trouble.stumble("object")
 
 
 def test_allow_partial() -> None:

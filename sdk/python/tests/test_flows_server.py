@@ -17,6 +17,7 @@ from flowforge import (
     FlowForgeError,
     InputError,
     Model,
+    NotFoundError,
     RetryBudget,
     Run,
     ServerError,
@@ -33,7 +34,7 @@ from flowforge import (
 from flowforge import _cli
 from flowforge._api import Server
 
-from .flows import dependent, frames, nested, search, trouble, typed, values
+from .flows import dependent, equal, frames, nested, search, trouble, typed, values
 from .serving import PACKAGE, server
 
 
@@ -74,6 +75,38 @@ def test_values(server: Server) -> None:
     local, remote = both(values.values, config, moment, {"name": "ada", "age": 36})
     assert local == remote
     assert local.text == "GREEN 2026 Sgd(momentum=0.25, nesterov=False) 0.05 16 None"
+
+
+def test_conversions(server: Server) -> None:
+    arguments: Any = ({"name": "q"}, {"k": 1}, equal.Point(1), [equal.Layer(1, {"w": 2})], datetime.datetime(2026, 1, 2))
+    local, remote = both(equal.equal, *arguments)
+    assert local == remote
+    assert local == "['name'] {'k': 1.0} Point(x=1.0, y=0.0) [Layer(rate=1.0, weights={'w': 2.0})] 2026-01-02T00:00:00+00:00 [('k', 1.0), ('keys', 1.0)]"
+
+
+def test_pickles_inside_structures(server: Server) -> None:
+    assert both(equal.handed, 4) == (4, 4)
+
+
+def test_metrics_are_numbers(server: Server) -> None:
+    run = equal.diverging.launch("one").wait(120)
+    frame = run.metrics("loss")
+    assert (frame["value"].max(), frame["value"].isna().sum()) == (float("inf"), 1)
+    assert str(frame["timestamp"].dtype) == "datetime64[ns, UTC]"
+    assert len(run.metrics("nothing")["timestamp"].dt.year) == 0
+    assert run.metric_points("loss")[0]["timestamp"].tzinfo is not None
+    assert "SUCCEEDED" in run._repr_html_()
+
+
+def test_a_failed_run_has_no_result(server: Server) -> None:
+    run = equal.diverging.launch("nan")
+    with pytest.raises(ExecutionError, match="(?s)FAILED: node diverged: .*is NaN, which JSON cannot represent. Declare Optional.float. and return None.") as caught:
+        run.wait(120)
+    assert caught.value.node == "diverged"
+    with pytest.raises(ExecutionError, match="FAILED: node diverged: "):
+        run.result()
+    with pytest.raises(NotFoundError, match="there is no artifact 'nothing'; the artifacts are: none"):
+        run.artifacts["nothing"]
 
 
 def test_nested(server: Server) -> None:
@@ -247,6 +280,8 @@ def test_references_to_the_catalogue(server: Server, tmp_path: Path) -> None:
         search.split(Dataset("far@1"))
     with pytest.raises(InputError, match="has no dataset 'columns@1'"):
         Dataset("columns@1").load()
+    with pytest.raises(NotFoundError, match="^rows has no version or alias '2'$"):
+        Dataset("rows@2").load()
     model = run.artifacts["best.model"].path.read_bytes()
     server.post("/models", {"name": "best", "version": "1", "file": server.upload(model, "model.json")})
     assert Model("best@1").load() == {"kind": "svc", "rows": 2}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 import flowforge
 from flowforge import Breaker, Cache, Connection, ConnectionKind, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, Table
 from flowforge import command, grpc, http, operator, sensor, shell, sql, template_ref, workflow, workflow_ref
-from flowforge import _arguments, _cli, _docstrings, _options, _pack, _requirements, _yaml
+from flowforge import _api, _arguments, _cli, _docstrings, _options, _pack, _requirements, _yaml
 
 from .flows import search, values
 
@@ -357,6 +358,41 @@ def test_help_shows_defaults_as_they_are_entered(capsys: pytest.CaptureFixture[s
         _arguments.read(flow, ["-h"], "run")
     output = " ".join(capsys.readouterr().out.split())
     assert f"default: {values.Colour.GREEN.value} " in output and "default: a, b; repeat the option for each value" in output and "default: 0.5" in output
+
+
+def test_lists_and_fields_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    @operator
+    def note(text: str) -> None: ...
+
+    @workflow
+    def flow(config: values.Config, xs: List[int] = [1], rows: List[List[int]] = [], words: List[str] = [], layers: List[values.Adam] = [values.Adam(0.5)]) -> None:
+        note("x")
+
+    read = functools.partial(_arguments.read, flow, program="run")
+    assert read(["--config.note", "a", "--xs", "[]", "--rows", "[1, 2]", "--rows", "[[3]]"]) == {"config.note": "a", "xs": [], "rows": [[1, 2], [3]]}
+    assert read(["--config.layers", "[1]", "--config.layers", "2", "--xs", "[1, 2]", "--xs", "3"]) == {"config.layers": [1, 2], "xs": [1, 2, 3]}
+    assert read(["--config.note", "", "--words", '["a", "b"]', "--words", "[1]", "--words", "c"]) == {"config.note": "", "words": ["a", "b", "[1]", "c"]}
+    assert read(["--config.note", "a", "--layers", '[{"beta": 1}]']) == {"config.note": "a", "layers": [values.Adam(1.0)]}
+    for argv, message in (
+        ([], "the following arguments are required: --config"),
+        (["--config.layers", '[1, "a"]'], "argument --config.layers: 'a' is not an `int`"),
+        (["--config.optimizer", "3", "--layers", '[{"beta": 2}]'], "argument --layers: its field beta: 2 is more than 1"),
+        (["-h"], '(List<Struct{beta: Float(min=0, max=1) = 0.9}>) default: [{"beta": 0.5}]; repeat the option for each value, or pass a JSON list'),
+    ):
+        with pytest.raises(SystemExit):
+            read(argv)
+        found = capsys.readouterr()
+        assert message in " ".join((found.out + found.err).split())
+
+
+def test_an_error_of_the_server_is_shown_once() -> None:
+    def refusal(detail: str, *errors: Dict[str, str]) -> str:
+        return str(_api._refusal(422, json.dumps({"detail": detail, "errors": errors}).encode(), "POST /x"))
+
+    assert refusal("The value is wrong.", {"path": "inputs.n", "message": "The value is wrong."}) == "inputs.n: The value is wrong."
+    assert refusal("inputs.n: Wrong.", {"path": "inputs.n", "message": "Wrong."}) == "inputs.n: Wrong."
+    assert refusal("The value is wrong.", {"path": "", "message": "The value is wrong."}) == "The value is wrong."
+    assert refusal("2 values are wrong.", {"path": "a", "message": "A."}, {"path": "b", "message": "B."}) == "2 values are wrong.\n  a: A.\n  b: B."
 
 
 def test_a_wrong_argument_names_the_parameters() -> None:

@@ -29,7 +29,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
     "Runs": ("Run", "launch", "executions", "compare", "Sweep", "sweep"),
     "Catalogue": ("model", "dataset", "CatalogueVersion", "register_model", "register_dataset"),
     "Tasks": ("client", "Client", "FlowForgeClient", "TaskStatus", "LogLevel", "MetricType", "types"),
-    "Errors": ("FlowForgeError", "DefinitionError", "ExecutionError", "InputError", "OutputError", "ServerError"),
+    "Errors": ("FlowForgeError", "DefinitionError", "ExecutionError", "InputError", "NotFoundError", "OutputError", "ServerError"),
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import numpy
 import pandas
 import pydantic
 import pytest
+from typing_extensions import NotRequired
 
 from flowforge import Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit
 from flowforge._annotations import Unmapped, read
@@ -155,6 +156,19 @@ def test_values_survive(annotation: Any, value: Any) -> None:
 
     t = read(annotation).type
     assert t.decode(json.loads(json.dumps(t.encode(value)))) == value
+
+
+class Query(Person):
+    n: NotRequired[int]
+    limit: NotRequired[Optional[int]]
+
+
+def test_absent_keys_stay_absent() -> None:
+    person, query = read(Person).type, read(Query).type
+    assert person.decode({"name": None}) == {} == person.decode({}) and person.decode({"name": "q"}) == {"name": "q"}
+    assert query.text() == "Struct{name: Optional<String>, n: Optional<Integer>, limit: Optional<Integer>}"
+    assert query.decode({"name": None, "n": None, "limit": None}) == {"limit": None}, "null is a value of limit"
+    assert query.build is not None and query.build({"n": None, "limit": 2}) == {"limit": 2}
 
 
 def test_times() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
-from typing import Any, Callable, List, Literal, NamedTuple, Optional
+from typing import Annotated, Any, Callable, Dict, List, Literal, NamedTuple, Optional
 
 import pytest
 
-from flowforge import Dataset, DefinitionError, Model, Report, failed, foreach, operator, when, workflow
+from flowforge import Dataset, DefinitionError, Model, Range, Report, Retry, failed, foreach, operator, when, workflow
 
 from .flows import nested as flows
 
@@ -38,6 +39,10 @@ def score(model: Model) -> float: ...  # type: ignore[empty-body]
 
 @operator
 def maybe(data: Dataset) -> Optional[Dataset]: ...
+
+
+@operator
+def raw(data: bytes = b"x") -> None: ...
 
 
 def refused(function: Callable[..., Any]) -> str:
@@ -194,6 +199,70 @@ def test_a_default_outside_its_range() -> None:
 
     with pytest.raises(DefinitionError, match="the default of kind: 'tree' is not one of 'svc'"):
         workflow(flow).definition()
+
+
+def test_errors_outside_the_body_name_the_function() -> None:
+    def more(x: Annotated[int, Range(1, 5)] = 9) -> None: ...
+
+    def other(x: int = "abc") -> None: ...  # type: ignore[assignment]
+
+    def nothing(data: Dataset) -> str:  # type: ignore[return]
+        fit(data)
+
+    def data(x: bytes = b"x") -> None: ...
+
+    def pod(n: int) -> None:
+        split.options(pod={"data": b"x"})(Dataset("rows@1"))
+
+    for function, message in (
+        (more, "the default of x: 9 is more than 5"),
+        (other, "the default of x: 'abc' is not an `int`"),
+        (nothing, "the workflow returns 0 values; its annotation `str` declares 1"),
+        (data, "the default of x, b'x': a bytes value cannot be part of a definition; make it an input of the workflow, and set it at launch"),
+        (pod, r"operators\[split\].pod.data: b'x' is a bytes, which cannot be part of a definition; "),
+    ):
+        with pytest.raises(DefinitionError, match=rf"{HERE}:{function.__code__.co_firstlineno}: {message}"):
+            workflow(function).definition()
+
+
+def test_a_bytes_default_of_an_operator() -> None:
+    def flow() -> None:
+        raw()  # here
+
+    assert refused(flow) == "raw: data: b'x': a bytes value cannot be part of a definition; make it an input of the workflow, and set it at launch"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"memory": "10 gigs"}, """memory='10 gigs' is not a size, such as "512Mi" or "2Gi\""""),
+        ({"memory": 512}, "memory=512 is not a size"),
+        ({"cpu": -1}, """cpu=-1 is not a number of cores, such as 2, 0.5 or "500m\""""),
+        ({"cpu": "two"}, "cpu='two' is not a number of cores"),
+        ({"gpu": 0.5}, "gpu=0.5 is not a whole number of 0 or more"),
+        ({"timeout": "soon"}, """timeout='soon' is not a time span, such as "30m", "1h30m", a number of seconds or a timedelta"""),
+        ({"retry": -1}, "retry=-1 is not a whole number of 0 or more"),
+        ({"retry": Retry(2, initial_delay="soon")}, "retry: initial_delay='soon' is not a time span"),
+    ],
+)
+def test_values_of_options(options: Dict[str, Any], message: str) -> None:
+    for change in (lambda: operator(**options)(raw.function), lambda: fit.options(**options)):
+        with pytest.raises(DefinitionError) as caught:
+            change()
+        place, _, text = str(caught.value).partition(": ")
+        name, _, text = text.partition(": ")
+        assert place.startswith(HERE) or f"/{HERE}:" in place, place
+        assert name in ("raw", "fit") and text.startswith(message), text
+
+
+def test_values_of_options_that_the_server_accepts() -> None:
+    for cpu in (2, 0.5, "500m", "2", ".5", "1,000m"):
+        fit.options(cpu=cpu)
+    for memory in ("512Mi", "2 GiB", "1.5gi", "500M", "2GB", "100k", ""):
+        fit.options(memory=memory)
+    spans: List[Any] = ["30m", "1h30m", "1 h 30 min", "1.5 days", "0", "90", "PT1H30M", "250ms", 0.5, 90, timedelta(minutes=5)]
+    for timeout in spans:
+        fit.options(timeout=timeout)
 
 
 def test_signatures_without_types() -> None:

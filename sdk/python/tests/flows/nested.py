@@ -73,7 +73,8 @@ def note(text: str) -> str:
 
 
 @shell('printf "%s" "$FLOWFORGE_PARAM_N" | tr 0-9 a-j > "$FLOWFORGE_OUTPUTS/result"', cpu=0.1, memory="64Mi")
-def letters(n: int) -> str: ...  # type: ignore[empty-body]
+def letters(n: int) -> str:
+    raise NotImplementedError
 
 
 @command("awk", 'BEGIN { printf "%s", toupper(ENVIRON["FLOWFORGE_PARAM_TEXT"]) > (ENVIRON["FLOWFORGE_OUTPUTS"] "/result") }', cpu=0.1, memory="64Mi")

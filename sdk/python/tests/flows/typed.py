@@ -77,7 +77,8 @@ def announce(text: str) -> None: ...
 
 
 @workflow_ref("prepare@1.2.0")
-def prepare(data: Dataset, rows: int = 10) -> Parts: ...  # type: ignore[empty-body]
+def prepare(data: Dataset, rows: int = 10) -> Parts:
+    raise NotImplementedError
 
 
 @workflow(name="digits.search", tags=["digits"], timeout="2h", max_running=2)

@@ -1,0 +1,121 @@
+"""Values in plain Python: operators and workflows receive them as a task would."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any, Callable, Dict, List, Mapping, Tuple
+
+from . import _handles, _streams, _wire
+from ._place import error
+from ._schema import JSON, Type, article
+from ._signature import REQUIRED, Signature
+
+HANDLES = (_handles.File, _handles.Directory, _handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report, _handles.FeatureSet)
+
+Change = Callable[[Type, Any], Any]
+
+
+def arguments(function: Callable[..., Any], signature: Signature, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return the arguments of a call in plain Python as a task would receive them."""
+    given = _wire.bind(function, args, kwargs)
+    return {p.name: value(p.type, given.get(p.name, p.default)) for p in signature.parameters if p.name in given or not p.required}
+
+
+def check(name: str, signature: Signature, given: Mapping[str, Any]) -> None:
+    """Raise DefinitionError for arguments that the server would refuse."""
+    for p in signature.parameters:
+        argument = given.get(p.name, REQUIRED)
+        why = "" if argument is REQUIRED or argument is None and p.default is None else _problem(p.type, argument)
+        if why:
+            text = p.type.text()
+            raise error(f"{name}: {p.name}: {why}" + (f"; its type is {text}" if len(text) <= 100 else ""))
+
+
+def _problem(t: Type, found: Any) -> str:
+    """Return why a value is not of type t, or "". Files are checked when they are read."""
+    if t.optional and t.elem is not None:
+        return "" if found is None else _problem(t.elem, found)
+    if t.blob or t.stream or t.kind == "Connection":
+        return f"None is not {article(t)}" if found is None else ""
+    if _is_plain(t):
+        try:
+            encoded = t.encode(found)
+            why = _wire.constant_mismatch(encoded, t)
+            if not why:
+                t.decode(encoded)
+            return why
+        except Exception as err:  # the author's classes run
+            return f"{found!r} is not {article(t)}: {err}"
+    problems: List[str] = []
+
+    def look(of: Type, part: Any) -> Any:
+        problems.append(_problem(of, part))
+        return part
+
+    _with_parts(t, found, look)
+    return next(filter(None, problems), "")
+
+
+def value(t: Type, found: Any) -> Any:
+    """Return a value as a task would receive it: files are handles, and numbers and structures have their declared types.
+
+    A value that is not of type t is returned unchanged.
+    """
+    if t.optional and t.elem is not None:
+        return None if found is None else value(t.elem, found)
+    if t.stream and not isinstance(found, (str, os.PathLike)) and hasattr(found, "__iter__"):
+        return found.fork() if isinstance(found, _streams.Shared) else _streams.Shared(found)
+    cls = next((c for c in HANDLES if c.kind == t.kind and t.python == c.__name__), None)
+    if cls is not None and not isinstance(found, cls):
+        return cls(found)
+    return _converted(t, found) if _is_plain(t) else _with_parts(t, found, value)
+
+
+def _converted(t: Type, found: Any) -> Any:
+    try:
+        encoded = t.encode(found)
+        return found if _wire.constant_mismatch(encoded, t) else t.decode(encoded)
+    except Exception:  # the author's classes run
+        return found
+
+
+def received(t: Type, found: Any, pickle: bool) -> Any:
+    """Return a value of one operator as another one receives it: only pickle lets it read a pickle."""
+    if isinstance(found, _handles.File):
+        return _handles.received(found, pickle)
+    return _with_parts(t.inner, found, lambda of, part: received(of, part, pickle))
+
+
+def _is_plain(t: Type) -> bool:
+    """Whether a task receives a value as JSON, so that it contains no files and no connections."""
+    inner = [p for p in (t.elem, *(f.type for f in t.fields), *(v for _, v in t.variants)) if p]
+    return not t.blob and t.kind not in ("JSON", "Connection") and all(p.kind == "JSON" or _is_plain(p) for p in inner)
+
+
+def _with_parts(t: Type, found: Any, change: Change) -> Any:
+    """Return a value with its changed parts, or the value itself if no part changes."""
+    if t.kind == "List" and t.elem is not None and isinstance(found, (list, tuple)):
+        items = [change(t.elem, one) for one in found]
+        return found if _same(items, found) else type(found)(items)
+    if isinstance(found, dict) and (t.kind == "Map" or t.fields):
+        types = {f.name: f.type for f in t.fields}
+        entries = {name: change(t.elem or types.get(name, JSON), one) for name, one in found.items()}
+        return found if _same(list(entries.values()), list(found.values())) else entries
+    if t.fields and isinstance(found, tuple):
+        if len(found) != len(t.fields):
+            return found
+        items = [change(f.type, one) for f, one in zip(t.fields, found)]
+        return found if _same(items, found) else type(found)(*items) if hasattr(found, "_fields") else tuple(items)
+    if t.fields and all(hasattr(found, f.name) for f in t.fields):
+        changed = copy.copy(found)
+        for f in t.fields:
+            new = change(f.type, getattr(found, f.name))
+            if new is not getattr(found, f.name):
+                object.__setattr__(changed, f.name, new)
+        return changed
+    return found
+
+
+def _same(new: Any, old: Any) -> bool:
+    return all(a is b for a, b in zip(new, old))
