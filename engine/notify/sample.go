@@ -42,7 +42,7 @@ func (s *Service) sampleEnd(event Event, id uuid.UUID, workflow, person string, 
 	started := now.Add(-41 * time.Minute)
 	row := db.ExecutionForNotificationRow{
 		ID: id, WorkflowName: workflow, Version: "1.4.0", Status: "SUCCEEDED", SubmittedByName: person, CreatedAt: started.Add(-20 * time.Second), StartedAt: &started, FinishedAt: &now,
-		History: 20, UsualSeconds: 1100,
+		History: 20, UsualSeconds: 1100, Project: "vision", Name: "nightly, " + started.Format("2006-01-02 15:04"), Schedule: "nightly",
 	}
 	switch event { //nolint:exhaustive // the others succeed
 	case Failed, FirstFailure, AnyEvent:
@@ -50,6 +50,7 @@ func (s *Service) sampleEnd(event Event, id uuid.UUID, workflow, person string, 
 	case Cancelled:
 		row.Status = "CANCELLED"
 	}
+		row.Node = "train"
 	if event == AnyEvent {
 		event = Failed
 	}

@@ -29,7 +29,9 @@ func Variables(event Event) []Variable {
 	case Failed, FirstFailure, Recovered, Slow, Succeeded, Cancelled:
 		list = append(append(list, execution...),
 			Variable{"status", "FAILED, SUCCEEDED or CANCELLED"}, Variable{"error", "the error; empty if there is none"}, Variable{"started_at", "when its first node started; empty if none has"},
-			Variable{"finished_at", "when it ended"}, Variable{"duration", "from its start to its end, such as 2 min 05 s; empty if no node has started"})
+			Variable{"finished_at", "when it ended"}, Variable{"duration", "from its start to its end, such as 2 min 05 s; empty if no node has started"},
+			Variable{"node", "the first node that failed; empty if none did"}, Variable{"project", "the name of the project"}, Variable{"name", "the name of the execution; empty if it has none"},
+			Variable{"schedule", "the schedule that launched it; empty if none did"}, Variable{"trigger", "the trigger that launched it; empty if none did"})
 	case Waiting:
 		list = append(list, execution...)
 	case Approval:
