@@ -232,6 +232,68 @@ func (q *Queries) FailedNotifications(ctx context.Context, projectID uuid.UUID, 
 	return items, nil
 }
 
+const failureStreaks = `-- name: FailureStreaks :many
+SELECT id, object_id, object_name, coalesce(new_value ->> 'workflow', '')::text AS workflow, coalesce(new_value ->> 'run', '')::text AS run,
+    coalesce(new_value ->> 'message', '')::text AS message, at
+FROM audit_log
+WHERE action IN ('schedule.refuse', 'trigger.fail') AND action = $1 AND project_id = $2 AND id > $3 AND at >= $4
+ORDER BY id LIMIT $5
+`
+
+type FailureStreaksParams struct {
+	Action    string
+	ProjectID *uuid.UUID
+	After     uuid.UUID
+	Since     time.Time
+	RowLimit  int32
+}
+
+type FailureStreaksRow struct {
+	ID         uuid.UUID
+	ObjectID   string
+	ObjectName string
+	Workflow   string
+	Run        string
+	Message    string
+	At         time.Time
+}
+
+// Returns the first refused runs of schedules, or the first failed deliveries of triggers, of each streak in a
+// project, by ID. The first condition is that of the index.
+func (q *Queries) FailureStreaks(ctx context.Context, arg FailureStreaksParams) ([]FailureStreaksRow, error) {
+	rows, err := q.db.Query(ctx, failureStreaks,
+		arg.Action,
+		arg.ProjectID,
+		arg.After,
+		arg.Since,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FailureStreaksRow
+	for rows.Next() {
+		var i FailureStreaksRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.ObjectID,
+			&i.ObjectName,
+			&i.Workflow,
+			&i.Run,
+			&i.Message,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const getNotification = `-- name: GetNotification :one
 SELECT id, tenant_id, project_id, rule_id, rule_name, channel, event, occurrence, message, state, reason, attempts, log, created_at, due_at, settled_at FROM notifications WHERE id = $1
 `

@@ -146,6 +146,15 @@ SELECT id, name, workflow_name, message, updated_at FROM schedules
 WHERE project_id = @project_id AND id > @after AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= @since
 ORDER BY id LIMIT @row_limit;
 
+-- name: FailureStreaks :many
+-- Returns the first refused runs of schedules, or the first failed deliveries of triggers, of each streak in a
+-- project, by ID. The first condition is that of the index.
+SELECT id, object_id, object_name, coalesce(new_value ->> 'workflow', '')::text AS workflow, coalesce(new_value ->> 'run', '')::text AS run,
+    coalesce(new_value ->> 'message', '')::text AS message, at
+FROM audit_log
+WHERE action IN ('schedule.refuse', 'trigger.fail') AND action = @action AND project_id = @project_id AND id > @after AND at >= @since
+ORDER BY id LIMIT @row_limit;
+
 -- name: ListChannels :many
 -- Returns the connections of a project that receive messages, and what is known about them.
 SELECT k.name, k.kind, k.description, c.failures, c.open_until, c.ok_at, c.failed_at, c.error

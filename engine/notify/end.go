@@ -97,7 +97,7 @@ func (e *End) Message(event Event) message.Message {
 		m.Level, m.Title = message.OK, row.WorkflowName+" succeeded"
 	case Cancelled:
 		m.Level, m.Title = message.Warning, row.WorkflowName+" was cancelled"
-	case Waiting, Approval, SchedulePaused, TriggerPaused, StageChanged, AnyEvent: // other messages
+	case Waiting, Approval, SchedulePaused, ScheduleRefused, TriggerPaused, TriggerFailed, StageChanged, AnyEvent: // other messages
 	}
 	var failure struct {
 		Message string `json:"message"`

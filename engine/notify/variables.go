@@ -38,6 +38,11 @@ func Variables(event Event) []Variable {
 		list = append(list, Variable{"workflow", "the name of the workflow"}, Variable{"execution_id", "the ID of the execution"}, Variable{"node", "the node that waits"}, Variable{"node_index", "the number of that node"})
 	case SchedulePaused:
 		list = append(list, Variable{"schedule", "the name of the schedule"}, Variable{"schedule_id", "its ID"}, Variable{"workflow", "the workflow that it launches"})
+	case ScheduleRefused:
+		list = append(list, Variable{"schedule", "the name of the schedule"}, Variable{"schedule_id", "its ID"}, Variable{"workflow", "the workflow that it launches"},
+			Variable{"run", "the run that was refused, such as 2026-11-24 02:00 CET"})
+	case TriggerFailed:
+		list = append(list, Variable{"trigger", "the name of the trigger"}, Variable{"trigger_id", "its ID"}, Variable{"workflow", "the workflow that it launches"}, Variable{"subject", "the event, in a few words"})
 	case TriggerPaused:
 		list = append(list, Variable{"trigger", "the name of the trigger"}, Variable{"trigger_id", "its ID"}, Variable{"workflow", "the workflow that it launches"})
 	case StageChanged:

@@ -180,6 +180,14 @@ func TestRefusedLaunchesCanBeRepeated(t *testing.T) {
 	d, err := b.triggers.Receive(t.Context(), tr.ID, trigger.Request{Header: github("1", push), Body: []byte(push)})
 	require.NoError(t, err)
 	require.Equal(t, []any{trigger.Failed, trigger.ReasonAccess}, []any{d.Outcome, d.Reason})
+	recorded := func() (n int) {
+		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'trigger.fail' AND object_id = $1 AND actor_kind = 'system'", tr.ID.String()).Scan(&n))
+		return n
+	}
+	require.Equal(t, 1, recorded())
+	_, err = b.triggers.Receive(t.Context(), tr.ID, trigger.Request{Header: github("1b", push), Body: []byte(push)})
+	require.NoError(t, err)
+	require.Equal(t, 1, recorded(), "once until it launches again")
 	b.denied.Store(false)
 	d, err = b.triggers.Redeliver(b.ctx, tr.Name, d.ID)
 	require.NoError(t, err)
