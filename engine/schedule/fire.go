@@ -246,7 +246,7 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launches.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority,
-		Name: execution.RunName(row.Name, o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04")), ScheduledAt: &o.FireAt,
+		Name: execution.RunName(row.Name, FireName(o.FireAt.In(t.clock.Zone))), ScheduledAt: &o.FireAt, By: "schedule " + row.Name,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			o.State, o.ExecutionID = string(Launched), &id
 			s.config.Crash("launch.within")

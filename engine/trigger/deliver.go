@@ -215,7 +215,7 @@ func (s *Service) launch(ctx context.Context, row db.Trigger, t Trigger, ev even
 	}
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launch(owner, execution.LaunchRequest{
-		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: priority, Name: execution.RunName(row.Name, ev.subject),
+		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: priority, Name: execution.RunName(row.Name, ev.subject), By: "trigger " + row.Name,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			s.config.Crash("launch.within")
 			return s.record(ctx, q, row, ev, decision{outcome: Launched}, &id)

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -41,6 +42,7 @@ type Config struct {
 	Retention  *retention.Service
 	Sweeps     *sweep.Service
 	Triggers   *trigger.Service
+	Schedules  *schedule.Service
 	Packages   source.Packages
 	Content    *content.Content
 	Drawings   *planview.Drawings // layouts of the versions in use
