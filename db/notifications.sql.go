@@ -130,7 +130,17 @@ SELECT e.id, e.tenant_id, e.project_id, e.workflow_id, e.workflow_name, e.versio
         WHERE p.workflow_id = e.workflow_id AND p.project_id = e.project_id AND p.id < e.id AND p.status IN ('SUCCEEDED', 'FAILED')
         ORDER BY p.id DESC LIMIT 1
     ), '')::text AS status_before,
-    u.history, u.usual_seconds
+    u.history, u.usual_seconds,
+    COALESCE((
+        SELECT n.name FROM nodes n WHERE n.execution_id = e.id AND n.state = 'FAILED' AND e.status = 'FAILED' ORDER BY n.finished_at, n.node_index LIMIT 1
+    ), '')::text AS node,
+    COALESCE((SELECT t.name FROM tenancy_nodes t WHERE t.id = e.project_id), '')::text AS project,
+    COALESCE((
+        SELECT s.name FROM schedule_occurrences o JOIN schedules s ON s.id = o.schedule_id WHERE o.execution_id = e.id
+    ), '')::text AS schedule,
+    COALESCE((
+        SELECT t.name FROM trigger_deliveries d JOIN triggers t ON t.id = d.trigger_id WHERE d.execution_id = e.id LIMIT 1
+    ), '')::text AS trigger
 FROM executions e
 CROSS JOIN LATERAL (
     SELECT count(*) AS history, COALESCE(percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM w.finished_at - w.started_at)), 0)::double precision AS usual_seconds
@@ -161,6 +171,10 @@ type ExecutionForNotificationRow struct {
 	StatusBefore    string
 	History         int64
 	UsualSeconds    float64
+	Node            string
+	Project         string
+	Schedule        string
+	Trigger         string
 }
 
 // Returns an execution with the state of the one before it and the usual duration of its workflow:
@@ -186,6 +200,10 @@ func (q *Queries) ExecutionForNotification(ctx context.Context, id uuid.UUID) (E
 		&i.StatusBefore,
 		&i.History,
 		&i.UsualSeconds,
+		&i.Node,
+		&i.Project,
+		&i.Schedule,
+		&i.Trigger,
 	)
 	return i, err
 }
@@ -207,6 +225,68 @@ func (q *Queries) FailedNotifications(ctx context.Context, projectID uuid.UUID, 
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const failureStreaks = `-- name: FailureStreaks :many
+SELECT id, object_id, object_name, coalesce(new_value ->> 'workflow', '')::text AS workflow, coalesce(new_value ->> 'run', '')::text AS run,
+    coalesce(new_value ->> 'message', '')::text AS message, at
+FROM audit_log
+WHERE action IN ('schedule.refuse', 'trigger.fail') AND action = $1 AND project_id = $2 AND id > $3 AND at >= $4
+ORDER BY id LIMIT $5
+`
+
+type FailureStreaksParams struct {
+	Action    string
+	ProjectID *uuid.UUID
+	After     uuid.UUID
+	Since     time.Time
+	RowLimit  int32
+}
+
+type FailureStreaksRow struct {
+	ID         uuid.UUID
+	ObjectID   string
+	ObjectName string
+	Workflow   string
+	Run        string
+	Message    string
+	At         time.Time
+}
+
+// Returns the first refused runs of schedules, or the first failed deliveries of triggers, of each streak in a
+// project, by ID. The first condition is that of the index.
+func (q *Queries) FailureStreaks(ctx context.Context, arg FailureStreaksParams) ([]FailureStreaksRow, error) {
+	rows, err := q.db.Query(ctx, failureStreaks,
+		arg.Action,
+		arg.ProjectID,
+		arg.After,
+		arg.Since,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FailureStreaksRow
+	for rows.Next() {
+		var i FailureStreaksRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.ObjectID,
+			&i.ObjectName,
+			&i.Workflow,
+			&i.Run,
+			&i.Message,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

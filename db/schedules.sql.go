@@ -945,6 +945,24 @@ func (q *Queries) NextDue(ctx context.Context) (*time.Time, error) {
 	return due_at, err
 }
 
+const scheduleOfExecution = `-- name: ScheduleOfExecution :one
+SELECT s.id, s.name, o.reason FROM schedule_occurrences o JOIN schedules s ON s.id = o.schedule_id WHERE o.execution_id = $1::uuid
+`
+
+type ScheduleOfExecutionRow struct {
+	ID     uuid.UUID
+	Name   string
+	Reason string
+}
+
+// Returns the schedule that launched an execution. The reason is that of its occurrence.
+func (q *Queries) ScheduleOfExecution(ctx context.Context, executionID uuid.UUID) (ScheduleOfExecutionRow, error) {
+	row := q.db.QueryRow(ctx, scheduleOfExecution, executionID)
+	var i ScheduleOfExecutionRow
+	err := row.Scan(&i.ID, &i.Name, &i.Reason)
+	return i, err
+}
+
 const schedulesAhead = `-- name: SchedulesAhead :many
 SELECT id FROM schedules WHERE NOT paused AND last_at > $1::timestamptz LIMIT 1000
 `
@@ -1121,6 +1139,22 @@ func (q *Queries) SettleOccurrence(ctx context.Context, arg SettleOccurrencePara
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const stateBeforeOccurrence = `-- name: StateBeforeOccurrence :one
+SELECT coalesce((
+    SELECT o.state FROM schedule_occurrences o
+    WHERE o.schedule_id = $1 AND o.fire_at <> $2 AND o.state IN ('LAUNCHED', 'REFUSED')
+    ORDER BY o.fire_at DESC LIMIT 1
+), '')::text AS state
+`
+
+// Returns the state of the newest other run of a schedule that was launched or refused, ” for none.
+func (q *Queries) StateBeforeOccurrence(ctx context.Context, scheduleID uuid.UUID, fireAt time.Time) (string, error) {
+	row := q.db.QueryRow(ctx, stateBeforeOccurrence, scheduleID, fireAt)
+	var state string
+	err := row.Scan(&state)
+	return state, err
 }
 
 const updateCalendar = `-- name: UpdateCalendar :exec

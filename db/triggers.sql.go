@@ -469,6 +469,22 @@ func (q *Queries) LockTrigger(ctx context.Context, projectID uuid.UUID, name str
 	return i, err
 }
 
+const outcomeBeforeDelivery = `-- name: OutcomeBeforeDelivery :one
+SELECT coalesce((
+    SELECT d.outcome FROM trigger_deliveries d
+    WHERE d.trigger_id = $1 AND d.id < $2 AND d.outcome IN ('LAUNCHED', 'FAILED')
+    ORDER BY d.id DESC LIMIT 1
+), '')::text AS outcome
+`
+
+// Returns the outcome of the newest earlier delivery of a trigger that launched or failed, ” for none.
+func (q *Queries) OutcomeBeforeDelivery(ctx context.Context, triggerID uuid.UUID, before uuid.UUID) (string, error) {
+	row := q.db.QueryRow(ctx, outcomeBeforeDelivery, triggerID, before)
+	var outcome string
+	err := row.Scan(&outcome)
+	return outcome, err
+}
+
 const pruneDeliveries = `-- name: PruneDeliveries :exec
 WITH old AS (
     DELETE FROM trigger_deliveries d WHERE d.trigger_id = $1 AND (d.at < $3 OR d.outcome = 'REJECTED' AND d.id NOT IN (

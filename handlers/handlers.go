@@ -206,7 +206,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions.Reader, PublicURL: d.PublicURL, Page: shell}),
 		executions: executions.New(executions.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry,
-			Table: tables, Views: d.Views, Metaflow: d.Metaflow, Retention: d.Retention, Sweeps: d.Sweeps, Triggers: d.Triggers, Models: d.Registry, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
+			Table: tables, Views: d.Views, Metaflow: d.Metaflow, Retention: d.Retention, Sweeps: d.Sweeps, Triggers: d.Triggers, Schedules: d.Schedules, Models: d.Registry, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,

@@ -167,7 +167,7 @@ func TestEditingAScheduleShowsWhatIsStored(t *testing.T) {
 	require.Equal(t, before, after)
 
 	page := b.member.get(t, address).body
-	for _, text := range []string{"Only business days", "22:00 to 06:00 on FRI, SAT", "schedule.failed &lt; 3", "7 succeeded executions", "0 failed executions"} {
+	for _, text := range []string{"Next runs if resumed", " on business days, calendar holidays", "Only business days", "22:00 to 06:00 on Friday, Saturday", "schedule.failed &lt; 3", "7 succeeded executions", "0 failed executions"} {
 		require.Contains(t, page, text)
 	}
 }

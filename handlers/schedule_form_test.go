@@ -52,6 +52,12 @@ func TestTheScheduleForm(t *testing.T) {
 	require.Equal(t, "{{ scheduled_time | date }}", sc["inputs"].(map[string]any)["day"])
 	require.Equal(t, "kept text", sc["inputs"].(map[string]any)["note"])
 
+	run := b.member.post(t, "/api/v1"+page+"/run", "").object(t, http.StatusOK)
+	require.Contains(t, b.member.get(t, "/executions/"+run["execution_id"].(string)).body, "launched manually from schedule")
+	launched := b.member.get(t, "/api/v1/executions/"+run["execution_id"].(string)).object(t, http.StatusOK)
+	require.Equal(t, map[string]any{"id": sc["id"], "name": sc["name"]}, launched["schedule"])
+	require.NotContains(t, launched, "trigger")
+
 	edit := b.member.get(t, page+"/edit")
 	require.Contains(t, edit.body, `<option value="{{ scheduled_time | date }}" selected>`)
 	require.Contains(t, edit.body, `value="kept text"`)

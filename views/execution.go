@@ -57,6 +57,7 @@ type ExecutionHead struct {
 	Wait                     WaitPanel // why the execution waits
 	Sweep                    SweepLink
 	Trigger                  TriggerLink
+	Schedule                 ScheduleLink
 }
 
 // FailureNotice is the cause of a failure, with links.

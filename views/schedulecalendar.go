@@ -22,14 +22,17 @@ type ScheduleCalendar struct {
 
 // CalendarDay is one cell of a month.
 type CalendarDay struct {
-	Number, URL, Label         string
-	Fires, Failed              string // "" for none
-	Bars                       []CalendarBar
-	Chosen, Today, Other, Past bool
+	Number, URL, Label   string
+	Fires, Failed        string // "" for none
+	Bars                 []CalendarBar
+	Chosen, Today, Other bool
 }
 
 // CalendarBar is the load of an hour in a strip of 96 × 24.
-type CalendarBar struct{ X, Y, Height, Title string }
+type CalendarBar struct {
+	X, Y, Height, Title string
+	Past                bool // of runs that were decided
+}
 
 // CalendarFire is a run of the chosen day.
 type CalendarFire struct {

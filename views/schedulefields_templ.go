@@ -844,15 +844,15 @@ func scheduleRules(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "catch_up_max", "Launch at most", "Missed runs, if all are launched.", "runs", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "catch_up_max", "Maximum missed runs", "Launched at most, if all missed runs are launched.", "runs", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleSelect(m, "overlap", "An execution still runs", "What happens to the next run.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleSelect(m, "overlap", "If an execution is still running", "What happens to the next run.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "max_running", "At a time", "Executions of this schedule.", "executions", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "max_running", "Concurrent executions", "At most this many of this schedule.", "executions", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -888,7 +888,7 @@ func scheduleRules(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "stop_when", "Pause once", "A condition, such as schedule.succeeded >= 10. The schedule is paused when it becomes true.", "", templ.Attributes{"spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "stop_when", "Pause when", "A condition, such as schedule.succeeded >= 10. The schedule is paused when it becomes true.", "", templ.Attributes{"spellcheck": "false"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

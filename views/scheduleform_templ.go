@@ -1504,7 +1504,7 @@ func ScheduleFormPanel(p ScheduleFormPreview) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ScheduleFires(p.Fires, p.NoneBecause).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ScheduleFires("Next runs", p.Fires, p.NoneBecause).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -130,3 +130,11 @@ func joinedBy(separator string, texts ...string) string {
 	}
 	return strings.Join(parts, separator)
 }
+
+// firesTitle is the title of the coming runs.
+func (m Schedule) firesTitle() string {
+	if m.Row.Paused {
+		return "Next runs if resumed"
+	}
+	return "Next runs"
+}

@@ -55,7 +55,7 @@ func newBackfillCreateCommand() *cobra.Command {
 		RunE: runBackfillCreate,
 	}
 	cmd.Flags().String("from", "", "first day, in the time zone of the schedule, or a time such as 2026-09-01T02:00:00Z")
-	cmd.Flags().String("until", "", "end of the range, exclusive: a day or a time")
+	cmd.Flags().String("until", "", "end of the range, exclusive: a day or a time; tomorrow includes today until now")
 	cmd.Flags().String("rerun", "", "which times with an execution run again: missing (none, default), failed or all")
 	cmd.Flags().Bool("newest-first", false, "launch the newest time first")
 	cmd.Flags().Int("parallelism", 0, "maximum number of concurrent executions (default 4)")
@@ -107,7 +107,7 @@ func runBackfillCreate(cmd *cobra.Command, args []string) error {
 	in.NewestFirst, _ = cmd.Flags().GetBool("newest-first")
 	in.Parallelism, _ = cmd.Flags().GetInt("parallelism")
 	if dry, _ := cmd.Flags().GetBool("dry-run"); dry {
-		return c.previewBackfill(cmd, in)
+		return c.previewBackfill(cmd, in, zone)
 	}
 	var b contract.BackfillBody
 	if err := c.call(cmd.Context(), http.MethodPost, backfillsPath, in, &b); err != nil {
@@ -117,7 +117,7 @@ func runBackfillCreate(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (c *client) previewBackfill(cmd *cobra.Command, in contract.BackfillInput) error {
+func (c *client) previewBackfill(cmd *cobra.Command, in contract.BackfillInput, zone *time.Location) error {
 	var p contract.BackfillPreview
 	if err := c.call(cmd.Context(), http.MethodPost, backfillsPath+"/preview", in, &p); err != nil {
 		return err
@@ -140,14 +140,31 @@ func (c *client) previewBackfill(cmd *cobra.Command, in contract.BackfillInput) 
 		if !s.Runs {
 			would = "keep"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", s.FireAt.UTC().Format(time.RFC3339), exists, would)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.FireAt.In(zone).Format(time.RFC3339), exists, would)
 	}
 	return table.Flush()
 }
 
+// zoneNamed is a time zone, or UTC if this machine does not know it.
+func zoneNamed(name string) *time.Location {
+	if zone, err := time.LoadLocation(name); err == nil {
+		return zone
+	}
+	return time.UTC
+}
+
+// dayOrTime is a day if the time is its beginning.
+func dayOrTime(at time.Time, zone string) string {
+	at = at.In(zoneNamed(zone))
+	if at.Equal(time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())) {
+		return at.Format(time.DateOnly)
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
 func printBackfill(out io.Writer, b contract.BackfillBody) {
 	n := b.Counts
-	fmt.Fprintf(out, "%s\n  ID: %s\n  Status: %s\n  Range: %s to %s\n  Version: %s, %d at a time\n", b.ScheduleName, b.ID, strings.ToLower(b.Status), b.From.UTC().Format(time.RFC3339), b.Until.UTC().Format(time.RFC3339), b.Version, b.Parallelism)
+	fmt.Fprintf(out, "%s\n  ID: %s\n  Status: %s\n  Range: %s until %s (%s)\n  Version: %s, %d at a time\n", b.ScheduleName, b.ID, strings.ToLower(b.Status), dayOrTime(b.From, b.Timezone), dayOrTime(b.Until, b.Timezone), b.Timezone, b.Version, b.Parallelism)
 	fmt.Fprintf(out, "  Times: %d succeeded, %d running, %d pending, %d failed, %d refused, %d cancelled, %d kept\n", n.Succeeded, n.Running, n.Pending, n.Failed, n.Refused, n.Cancelled, n.Kept)
 	if b.Message != "" {
 		fmt.Fprintf(out, "  %s\n", b.Message)
@@ -194,7 +211,7 @@ func runBackfillList(cmd *cobra.Command, _ []string) error {
 		}
 		for _, b := range list.Backfills {
 			n := b.Counts
-			fmt.Fprintf(table, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", b.ID, b.ScheduleName, strings.ToLower(b.Status), n.Total-n.Pending-n.Running, n.Total, b.From.UTC().Format(time.DateOnly), b.Until.UTC().Format(time.DateOnly))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%d of %d\t%s\t%s\n", b.ID, b.ScheduleName, strings.ToLower(b.Status), n.Total-n.Pending-n.Running, n.Total, dayOrTime(b.From, b.Timezone), dayOrTime(b.Until, b.Timezone))
 		}
 		if list.Next == nil || *list.Next == uuid.Nil {
 			return table.Flush()
@@ -230,7 +247,7 @@ func runBackfillShow(cmd *cobra.Command, args []string) error {
 			if s.State == "LAUNCHED" && s.Status != "" {
 				state = s.Status
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.FireAt.UTC().Format(time.RFC3339), state, id, strings.TrimSpace(s.Message+" "+s.Failure))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.FireAt.In(zoneNamed(b.Timezone)).Format(time.RFC3339), state, id, strings.TrimSpace(s.Message+" "+s.Failure))
 		}
 		if list.Next == nil {
 			return table.Flush()

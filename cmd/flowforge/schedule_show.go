@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"text/tabwriter"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/engine/schedule"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -41,6 +44,7 @@ func runScheduleShow(cmd *cobra.Command, args []string) error {
 		return printScheduleJSON(out, shown)
 	}
 	printSchedule(out, shown.ScheduleBody)
+	printScheduleSettings(out, shown.ScheduleBody)
 	if len(list.Occurrences) == 0 {
 		return nil
 	}
@@ -58,6 +62,46 @@ func runScheduleShow(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", o.FireAt.UTC().Format(time.RFC3339), cmp.Or(o.Status, o.State), id, why)
 	}
 	return table.Flush()
+}
+
+// printScheduleSettings prints the settings that differ from the defaults.
+func printScheduleSettings(out io.Writer, sc contract.ScheduleBody) {
+	line := func(is bool, format string, args ...any) {
+		if is {
+			fmt.Fprintf(out, "  "+format+"\n", args...)
+		}
+	}
+	inputs := string(sc.Inputs)
+	line(inputs != "" && inputs != "{}" && inputs != "null", "Inputs: %s", inputs)
+	line(sc.Starts != nil, "Starts: %s", written(sc.Starts))
+	line(sc.Ends != nil, "Ends: %s", written(sc.Ends))
+	line(sc.Calendar != "", "Calendar: %s", sc.Calendar)
+	line(sc.BusinessDays, "Only on business days")
+	for _, w := range sc.Exclude {
+		line(true, "Excluded: %s", schedule.Window(w).Words())
+	}
+	line(sc.MaxRunning > 1, "Concurrent executions: at most %d", sc.MaxRunning)
+	line(sc.Jitter > 0, "Jitter: up to %s, always %s", units.Exact(time.Duration(sc.Jitter)*time.Second), units.Exact(time.Duration(sc.Delay)*time.Second))
+	line(sc.PauseAfter > 0, "Pauses after: %s", units.Plural(sc.PauseAfter, "consecutive failure", "consecutive failures"))
+	line(sc.When != "", "Runs only if: %s", sc.When)
+	line(sc.StopWhen != "", "Pauses when: %s", sc.StopWhen)
+	line(sc.Priority != nil, "Priority: %s", number(sc.Priority))
+	line(sc.KeepSucceeded != nil, "Keeps: %s succeeded executions", number(sc.KeepSucceeded))
+	line(sc.KeepFailed != nil, "Keeps: %s failed executions", number(sc.KeepFailed))
+}
+
+func number(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return strconv.Itoa(*n)
+}
+
+func written(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
 }
 
 func runScheduleDelete(cmd *cobra.Command, args []string) error {
@@ -120,7 +164,15 @@ func newSchedulePreviewCommand() *cobra.Command {
 			for _, f := range p.Excluded {
 				fmt.Fprintf(table, "%s\t%s\tLeft out. %s.\n", f.Local, f.At.Format(time.RFC3339), f.Excluded)
 			}
-			return table.Flush()
+			if err := table.Flush(); err != nil || len(p.Fires) > 0 {
+				return err
+			}
+			why := "all its times are in the past"
+			if len(p.Excluded) > 0 {
+				why = "all its times are excluded"
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "It never runs: %s.\n", why)
+			return err
 		},
 	}
 	addWhenFlags(cmd)

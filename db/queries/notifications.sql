@@ -101,7 +101,17 @@ SELECT e.id, e.tenant_id, e.project_id, e.workflow_id, e.workflow_name, e.versio
         WHERE p.workflow_id = e.workflow_id AND p.project_id = e.project_id AND p.id < e.id AND p.status IN ('SUCCEEDED', 'FAILED')
         ORDER BY p.id DESC LIMIT 1
     ), '')::text AS status_before,
-    u.history, u.usual_seconds
+    u.history, u.usual_seconds,
+    COALESCE((
+        SELECT n.name FROM nodes n WHERE n.execution_id = e.id AND n.state = 'FAILED' AND e.status = 'FAILED' ORDER BY n.finished_at, n.node_index LIMIT 1
+    ), '')::text AS node,
+    COALESCE((SELECT t.name FROM tenancy_nodes t WHERE t.id = e.project_id), '')::text AS project,
+    COALESCE((
+        SELECT s.name FROM schedule_occurrences o JOIN schedules s ON s.id = o.schedule_id WHERE o.execution_id = e.id
+    ), '')::text AS schedule,
+    COALESCE((
+        SELECT t.name FROM trigger_deliveries d JOIN triggers t ON t.id = d.trigger_id WHERE d.execution_id = e.id LIMIT 1
+    ), '')::text AS trigger
 FROM executions e
 CROSS JOIN LATERAL (
     SELECT count(*) AS history, COALESCE(percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM w.finished_at - w.started_at)), 0)::double precision AS usual_seconds
@@ -134,6 +144,15 @@ ORDER BY e.id, n.node_index LIMIT @row_limit;
 -- Returns schedules of a project that were paused by the server, not by a person, by ID.
 SELECT id, name, workflow_name, message, updated_at FROM schedules
 WHERE project_id = @project_id AND id > @after AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= @since
+ORDER BY id LIMIT @row_limit;
+
+-- name: FailureStreaks :many
+-- Returns the first refused runs of schedules, or the first failed deliveries of triggers, of each streak in a
+-- project, by ID. The first condition is that of the index.
+SELECT id, object_id, object_name, coalesce(new_value ->> 'workflow', '')::text AS workflow, coalesce(new_value ->> 'run', '')::text AS run,
+    coalesce(new_value ->> 'message', '')::text AS message, at
+FROM audit_log
+WHERE action IN ('schedule.refuse', 'trigger.fail') AND action = @action AND project_id = @project_id AND id > @after AND at >= @since
 ORDER BY id LIMIT @row_limit;
 
 -- name: ListChannels :many

@@ -83,6 +83,18 @@ JOIN executions e ON e.id = o.execution_id
 WHERE o.schedule_id = @schedule_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
 ORDER BY o.fire_at;
 
+-- name: ScheduleOfExecution :one
+-- Returns the schedule that launched an execution. The reason is that of its occurrence.
+SELECT s.id, s.name, o.reason FROM schedule_occurrences o JOIN schedules s ON s.id = o.schedule_id WHERE o.execution_id = @execution_id::uuid;
+
+-- name: StateBeforeOccurrence :one
+-- Returns the state of the newest other run of a schedule that was launched or refused, '' for none.
+SELECT coalesce((
+    SELECT o.state FROM schedule_occurrences o
+    WHERE o.schedule_id = @schedule_id AND o.fire_at <> @fire_at AND o.state IN ('LAUNCHED', 'REFUSED')
+    ORDER BY o.fire_at DESC LIMIT 1
+), '')::text AS state;
+
 -- name: CountQueuedOccurrences :one
 SELECT count(*) FROM schedule_occurrences WHERE schedule_id = @schedule_id AND state = 'QUEUED';
 

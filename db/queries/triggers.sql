@@ -36,6 +36,14 @@ INSERT INTO trigger_deliveries (id, trigger_id, key, subject, outcome, reason, m
 VALUES (@id, @trigger_id, @key, @subject, @outcome, @reason, @message, @payload, @source_id, @execution_id, @depth, @at)
 ON CONFLICT ON CONSTRAINT trigger_deliveries_once_key DO NOTHING;
 
+-- name: OutcomeBeforeDelivery :one
+-- Returns the outcome of the newest earlier delivery of a trigger that launched or failed, '' for none.
+SELECT coalesce((
+    SELECT d.outcome FROM trigger_deliveries d
+    WHERE d.trigger_id = @trigger_id AND d.id < @before AND d.outcome IN ('LAUNCHED', 'FAILED')
+    ORDER BY d.id DESC LIMIT 1
+), '')::text AS outcome;
+
 -- name: DeliveryOfKey :one
 SELECT * FROM trigger_deliveries WHERE trigger_id = @trigger_id AND key = @key;
 

@@ -144,7 +144,7 @@ func (s *Service) launch(ctx context.Context, b Backfill, slot db.BackfillSlot) 
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launches.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
 		Workflow: b.WorkflowID.String(), Version: b.Version, Inputs: inputs, Priority: b.Priority,
-		Name: execution.RunName(b.ScheduleName, slot.FireAt.In(zone).Format("2006-01-02 15:04")),
+		Name: execution.RunName(b.ScheduleName, schedule.FireName(slot.FireAt.In(zone))), By: "a backfill of schedule " + b.ScheduleName,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			if err := s.claim(ctx, q, b); err != nil {
 				return err

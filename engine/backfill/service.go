@@ -87,6 +87,9 @@ type DryRun struct {
 	Basis      int           // earlier attempts that the estimate is based on
 }
 
+// dayAhead is how far ahead an end can be that means now: the end of today, also of a day with 25 hours.
+const dayAhead = 25 * time.Hour
+
 // prepared is a checked Spec.
 type prepared struct {
 	DryRun
@@ -129,6 +132,9 @@ func (s *Service) prepare(ctx context.Context, sp Spec) (*prepared, error) {
 		return nil, err
 	}
 	sp.Version = version.Version
+	if now := s.now(); sp.Until.After(now) && sp.Until.Sub(now) <= dayAhead {
+		sp.Until = now
+	}
 	p := &prepared{spec: sp, version: version, subject: subject, DryRun: DryRun{Schedule: sc, Version: version.Version}}
 	slots, fields := s.slots(sp, sc)
 	if len(fields) == 0 {

@@ -75,7 +75,7 @@ func (x *resumption) stored() resumed {
 func (l *launch) launchMessage() string {
 	x := l.request.resume
 	if x == nil {
-		return fmt.Sprintf("Launched by %s.", l.subject.Name)
+		return fmt.Sprintf("Launched by %s.", cmp.Or(l.request.By, l.subject.Name))
 	}
 	runs := 0
 	for _, d := range x.nodes {

@@ -48,14 +48,14 @@ func (s *Service) capacityMessage(row db.InboxEventsRow, of db.InboxExecutionRow
 
 func (s *Service) scheduleMessage(row db.InboxScheduleRow) message.Message {
 	return message.Message{
-		Level: message.Error, Title: "Your schedule " + row.Name + " was paused", Text: row.Message,
+		Level: message.Error, Title: fmt.Sprintf("Your schedule %q was paused", row.Name), Text: row.Message,
 		URL: s.config.PublicURL + "/schedules/" + row.ID.String(), Incident: "schedule/" + row.ID.String(), Facts: []message.Fact{{Name: "Workflow", Value: row.WorkflowName}},
 	}
 }
 
 func (s *Service) triggerMessage(row db.InboxTriggerRow) message.Message {
 	return message.Message{
-		Level: message.Error, Title: "Your trigger " + row.Name + " was turned off", Text: row.Paused,
+		Level: message.Error, Title: fmt.Sprintf("Your trigger %q was turned off", row.Name), Text: row.Paused,
 		URL: s.config.PublicURL + "/triggers/" + url.PathEscape(row.Name), Incident: "trigger/" + row.ID.String(), Facts: []message.Fact{{Name: "Workflow", Value: row.WorkflowName}},
 	}
 }

@@ -81,7 +81,9 @@ func Events() []Description {
 		{Reclaimed, Executions, "Capacity reclaimed", "A task of your execution is preempted because others need the capacity that it had borrowed.", inbox},
 		{ScheduleFailed, Schedules, "Schedule failed", "An execution of your schedule fails.", both},
 		{notify.SchedulePaused, Schedules, "Schedule paused", "FlowForge pauses your schedule after failures, or because you lost access.", both},
+		{notify.ScheduleRefused, Schedules, "Scheduled run refused", "A run of your schedule could not launch its workflow. Sent once until a run launches again.", both},
 		{notify.TriggerPaused, Schedules, "Trigger paused", "FlowForge turns off your trigger after failed polls.", both},
+		{notify.TriggerFailed, Schedules, "Trigger failed", "Your trigger could not launch its workflow for an event. Sent once until an event launches again.", both},
 		{notify.StageChanged, Models, "Model stage changed", "Another person moves a model that you registered, or a model of your project.", inbox},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,7 +28,7 @@ const (
 func received() []string {
 	return []string{
 		"execution.succeeded", "execution.failed", "execution.cancelled", "node.approved", "node.rejected", "node.preempted",
-		"audit.schedule.pause", "audit.trigger.pause", "audit.model.moved", "audit.model.requested", "audit.model.approved", "audit.model.rejected", "audit.model.withdrawn",
+		"audit.schedule.pause", "audit.schedule.refuse", "audit.trigger.pause", "audit.trigger.fail", "audit.model.moved", "audit.model.requested", "audit.model.approved", "audit.model.rejected", "audit.model.withdrawn",
 	}
 }
 
@@ -112,6 +113,10 @@ func (s *Service) receive(ctx context.Context, q *db.Queries, row db.InboxEvents
 		return s.schedulePaused(ctx, q, row, data)
 	case "audit.trigger.pause":
 		return s.triggerPaused(ctx, q, row, data)
+	case "audit.schedule.refuse":
+		return s.scheduleRefused(ctx, q, row, data)
+	case "audit.trigger.fail":
+		return s.triggerFailed(ctx, q, row, data)
 	case "audit.model.moved":
 		return s.moved(ctx, q, row, data)
 	case "audit.model.requested":
@@ -150,7 +155,7 @@ func (s *Service) ended(ctx context.Context, q *db.Queries, row db.InboxEventsRo
 			m := end.Message(e)
 			if e == ScheduleFailed {
 				m = end.Message(notify.Failed)
-				m.Title = end.WorkflowName + " failed, launched by the schedule " + of.Schedule
+				m.Title = end.WorkflowName + " failed, launched by the schedule " + strconv.Quote(of.Schedule)
 			}
 			return m
 		}

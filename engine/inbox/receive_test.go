@@ -158,9 +158,16 @@ func TestMySchedule(t *testing.T) {
 	b.receive()
 	require.Equal(t, []notify.Event{inbox.ScheduleFailed, notify.Recovered, notify.SchedulePaused}, b.events(ada))
 	items := b.items(ada)
-	require.Equal(t, "digits.train failed, launched by the schedule nightly", items[0].Message.Title)
+	require.Equal(t, `digits.train failed, launched by the schedule "nightly"`, items[0].Message.Title)
 	require.Equal(t, "Paused after 3 consecutive failures.", items[2].Message.Text)
 	require.Equal(t, "/schedules/"+schedule.String(), items[2].Path)
+	b.record(b.system, audit.Entry{
+		Action: "schedule.refuse", Kind: "schedule", ID: schedule.String(), Name: "nightly",
+		New: map[string]string{"workflow": "digits.train", "run": "2026-11-24 02:00 UTC", "message": "The inputs cannot be used."},
+	})
+	b.receive()
+	last := b.items(ada)[3]
+	require.Equal(t, []any{notify.ScheduleRefused, `Your schedule "nightly" could not launch digits.train`, "The inputs cannot be used."}, []any{last.Event, last.Message.Title, last.Message.Text})
 }
 
 func TestMyTrigger(t *testing.T) {
@@ -179,9 +186,16 @@ func TestMyTrigger(t *testing.T) {
 	items := b.items(ada)
 	require.Len(t, items, 1, "a person did the other")
 	require.Equal(t, notify.TriggerPaused, items[0].Event)
-	require.Equal(t, "Your trigger new images was turned off", items[0].Message.Title)
+	require.Equal(t, `Your trigger "new images" was turned off`, items[0].Message.Title)
 	require.Equal(t, "Turned off after 20 failed polls in a row. Not found.", items[0].Message.Text)
 	require.Equal(t, "/triggers/new%20images", items[0].Path)
+	b.record(b.system, audit.Entry{
+		Action: "trigger.fail", Kind: "trigger", ID: trigger.String(), Name: "new images",
+		New: map[string]string{"workflow": "digits.train", "run": "images.label succeeded", "message": "The inputs cannot be used."},
+	})
+	b.receive()
+	last := b.items(ada)[1]
+	require.Equal(t, []any{notify.TriggerFailed, `Your trigger "new images" could not launch digits.train`, "The inputs cannot be used."}, []any{last.Event, last.Message.Title, last.Message.Text})
 }
 
 func TestModels(t *testing.T) {

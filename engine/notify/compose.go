@@ -50,7 +50,7 @@ func (s *Service) approvalMessage(row db.PendingApprovalsRow) message.Message {
 
 func (s *Service) pausedMessage(row db.PausedSchedulesRow) message.Message {
 	return message.Message{
-		Level: message.Error, Title: fmt.Sprintf("The schedule %s was paused", row.Name), Text: row.Message,
+		Level: message.Error, Title: fmt.Sprintf("The schedule %q was paused", row.Name), Text: row.Message,
 		URL: s.config.PublicURL + "/schedules/" + row.ID.String(), Incident: "schedule/" + row.ID.String(),
 		Facts: []message.Fact{{Name: "Workflow", Value: row.WorkflowName}},
 		Data:  map[string]any{"schedule_id": row.ID, "schedule": row.Name, "workflow": row.WorkflowName},
@@ -59,10 +59,30 @@ func (s *Service) pausedMessage(row db.PausedSchedulesRow) message.Message {
 
 func (s *Service) triggerMessage(row db.PausedTriggersRow) message.Message {
 	return message.Message{
-		Level: message.Error, Title: fmt.Sprintf("The trigger %s was paused", row.Name), Text: row.Paused,
+		Level: message.Error, Title: fmt.Sprintf("The trigger %q was paused", row.Name), Text: row.Paused,
 		URL: s.config.PublicURL + "/triggers/" + url.PathEscape(row.Name), Incident: "trigger/" + row.ID.String(),
 		Facts: []message.Fact{{Name: "Workflow", Value: row.WorkflowName}},
 		Data:  map[string]any{"trigger_id": row.ID, "trigger": row.Name, "workflow": row.WorkflowName},
+	}
+}
+
+// refusedMessage has the incident of pausedMessage: both are about a schedule that launches nothing.
+func (s *Service) refusedMessage(row db.FailureStreaksRow) message.Message {
+	return message.Message{
+		Level: message.Error, Title: fmt.Sprintf("The schedule %q could not launch %s", row.ObjectName, row.Workflow), Text: row.Message,
+		URL: s.config.PublicURL + "/schedules/" + row.ObjectID, Incident: "schedule/" + row.ObjectID,
+		Facts: []message.Fact{{Name: "Workflow", Value: row.Workflow}, {Name: "Run", Value: row.Run}},
+		Data:  map[string]any{"schedule_id": row.ObjectID, "schedule": row.ObjectName, "workflow": row.Workflow, "run": row.Run},
+	}
+}
+
+// failedMessage has the incident of triggerMessage: both are about a trigger that launches nothing.
+func (s *Service) failedMessage(row db.FailureStreaksRow) message.Message {
+	return message.Message{
+		Level: message.Error, Title: fmt.Sprintf("The trigger %q could not launch %s", row.ObjectName, row.Workflow), Text: row.Message,
+		URL: s.config.PublicURL + "/triggers/" + url.PathEscape(row.ObjectName), Incident: "trigger/" + row.ObjectID,
+		Facts: []message.Fact{{Name: "Workflow", Value: row.Workflow}, {Name: "Event", Value: row.Run}},
+		Data:  map[string]any{"trigger_id": row.ObjectID, "trigger": row.ObjectName, "workflow": row.Workflow, "subject": row.Run},
 	}
 }
 

@@ -78,6 +78,7 @@ func (e *End) Message(event Event) message.Message {
 		Data: map[string]any{
 			"execution_id": row.ID, "workflow": row.WorkflowName, "version": row.Version, "status": row.Status, "submitted_by": row.SubmittedByName,
 			"created_at": row.CreatedAt, "started_at": row.StartedAt, "finished_at": row.FinishedAt,
+			"node": row.Node, "project": row.Project, "name": row.Name, "schedule": row.Schedule, "trigger": row.Trigger,
 		},
 	}
 	switch event {
@@ -96,7 +97,7 @@ func (e *End) Message(event Event) message.Message {
 		m.Level, m.Title = message.OK, row.WorkflowName+" succeeded"
 	case Cancelled:
 		m.Level, m.Title = message.Warning, row.WorkflowName+" was cancelled"
-	case Waiting, Approval, SchedulePaused, TriggerPaused, StageChanged, AnyEvent: // other messages
+	case Waiting, Approval, SchedulePaused, ScheduleRefused, TriggerPaused, TriggerFailed, StageChanged, AnyEvent: // other messages
 	}
 	var failure struct {
 		Message string `json:"message"`
@@ -106,8 +107,10 @@ func (e *End) Message(event Event) message.Message {
 		m.Data["error"] = failure.Message
 	}
 	m.Facts = []message.Fact{{Name: "Execution", Value: ExecutionName(row.ID, row.Name)}, {Name: "Version", Value: row.Version}, {Name: "Launched by", Value: row.SubmittedByName}}
-	if took != "" {
-		m.Facts = append(m.Facts, message.Fact{Name: "Duration", Value: took})
+	for _, fact := range []message.Fact{{Name: "Failed node", Value: row.Node}, {Name: "Project", Value: row.Project}, {Name: "Schedule", Value: row.Schedule}, {Name: "Trigger", Value: row.Trigger}, {Name: "Duration", Value: took}} {
+		if fact.Value != "" {
+			m.Facts = append(m.Facts, fact)
+		}
 	}
 	return m
 }

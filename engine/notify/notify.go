@@ -82,17 +82,19 @@ type Event string
 // The events. An execution that ends causes one message for each rule and channel, about the most
 // specific event that the rule names: a first failure before a failure, for example.
 const (
-	FirstFailure   Event = "execution.first_failure" // after a success, or of a workflow without executions
-	Recovered      Event = "execution.recovered"     // the first success after a failure
-	Failed         Event = "execution.failed"
-	Slow           Event = "execution.slow" // took longer than usual
-	Succeeded      Event = "execution.succeeded"
-	Cancelled      Event = "execution.cancelled"
-	Waiting        Event = "execution.waiting" // no node has started for some time
-	Approval       Event = "approval.waiting"
-	SchedulePaused Event = "schedule.paused" // by the server
-	TriggerPaused  Event = "trigger.paused"  // by the server
-	StageChanged   Event = "model.stage_changed"
+	FirstFailure    Event = "execution.first_failure" // after a success, or of a workflow without executions
+	Recovered       Event = "execution.recovered"     // the first success after a failure
+	Failed          Event = "execution.failed"
+	Slow            Event = "execution.slow" // took longer than usual
+	Succeeded       Event = "execution.succeeded"
+	Cancelled       Event = "execution.cancelled"
+	Waiting         Event = "execution.waiting" // no node has started for some time
+	Approval        Event = "approval.waiting"
+	SchedulePaused  Event = "schedule.paused"  // by the server
+	ScheduleRefused Event = "schedule.refused" // a run launched nothing; once until one launches again
+	TriggerPaused   Event = "trigger.paused"   // by the server
+	TriggerFailed   Event = "trigger.failed"   // a delivery launched nothing; once until one launches again
+	StageChanged    Event = "model.stage_changed"
 )
 
 // Description is an event for people.
@@ -114,7 +116,9 @@ func Events() []Description {
 		{Waiting, "Waiting to start", "No node of an execution has started for some time."},
 		{Approval, "Approval needed", "A node waits for a person's answer."},
 		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures or because its owner lost access."},
+		{ScheduleRefused, "Scheduled run refused", "A run of a schedule could not launch its workflow. Sent once until a run launches again."},
 		{TriggerPaused, "Trigger paused", "FlowForge turned off a trigger after failed polls."},
+		{TriggerFailed, "Trigger failed", "A trigger could not launch its workflow for an event. Sent once until an event launches again."},
 		{StageChanged, "Model stage changed", "A version of a model moves to another stage."},
 	}
 }

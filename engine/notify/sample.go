@@ -25,6 +25,10 @@ func (s *Service) sampleOf(event Event) message.Message {
 		m = s.pausedMessage(db.PausedSchedulesRow{ID: id, Name: "nightly", WorkflowName: workflow, Message: "Paused after 5 failed runs in a row."})
 	case TriggerPaused:
 		m = s.triggerMessage(db.PausedTriggersRow{ID: id, Name: "new-images", WorkflowName: workflow, Paused: "Turned off after 12 failed polls in a row."})
+	case ScheduleRefused:
+		m = s.refusedMessage(db.FailureStreaksRow{ObjectID: id.String(), ObjectName: "nightly", Workflow: workflow, Run: "2026-11-24 02:00 CET", Message: "The inputs have invalid values. epochs: Enter at most 100."})
+	case TriggerFailed:
+		m = s.failedMessage(db.FailureStreaksRow{ObjectID: id.String(), ObjectName: "new-images", Workflow: workflow, Run: "images.label succeeded", Message: "The inputs have invalid values. epochs: Enter at most 100."})
 	case StageChanged:
 		m = StageChange{Model: "defects", Version: "7", Stage: "production", By: person, Reason: "Best recall so far."}.Message(s.config.PublicURL)
 		m.Data["detail"] = "staging to production"
@@ -42,10 +46,11 @@ func (s *Service) sampleEnd(event Event, id uuid.UUID, workflow, person string, 
 	started := now.Add(-41 * time.Minute)
 	row := db.ExecutionForNotificationRow{
 		ID: id, WorkflowName: workflow, Version: "1.4.0", Status: "SUCCEEDED", SubmittedByName: person, CreatedAt: started.Add(-20 * time.Second), StartedAt: &started, FinishedAt: &now,
-		History: 20, UsualSeconds: 1100,
+		History: 20, UsualSeconds: 1100, Project: "vision", Name: "nightly, " + started.Format("2006-01-02 15:04"), Schedule: "nightly",
 	}
 	switch event { //nolint:exhaustive // the others succeed
 	case Failed, FirstFailure, AnyEvent:
+		row.Node = "train"
 		row.Status, row.StatusBefore, row.Error = "FAILED", "SUCCEEDED", json.RawMessage(`{"message": "train failed: CUDA out of memory (tried to allocate 2.0 GiB)"}`)
 	case Cancelled:
 		row.Status = "CANCELLED"

@@ -129,7 +129,55 @@ func TestAPausedTriggerIsReported(t *testing.T) {
 	b.send()
 	got := r.requests()
 	require.Len(t, got, 1, "a person turned off the other trigger")
-	require.Equal(t, "The trigger stopped was paused", got[0].body.Data["title"])
+	require.Equal(t, `The trigger "stopped" was paused`, got[0].body.Data["title"])
 	require.Contains(t, got[0].body.Data["text"], "answered 503")
 	require.Equal(t, "https://flowforge.example/triggers/stopped", got[0].body.Data["url"])
+}
+
+// TestAStreakIsReportedOnce: the audit log has the first refused run or failed delivery.
+func TestAStreakIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	b.rule(notify.Rule{Name: "launches", Events: []notify.Event{notify.ScheduleRefused, notify.TriggerFailed}, Channels: []string{"portal"}})
+	b.clock.add(time.Minute)
+	for action, name := range map[string]string{"schedule.refuse": "nightly", "trigger.fail": "after-train", "schedule.pause": "other"} {
+		_, err := b.pool.Exec(b.system, `INSERT INTO audit_log (id, at, tenant_id, project_id, actor_kind, actor, action, object_kind, object_id, object_name, new_value)
+			VALUES ($1, $2, $3, $4, 'system', 'system', $5, 'x', 'f00', $6, '{"workflow": "digits.train", "run": "2026-11-24 02:00 UTC", "message": "The inputs cannot be used."}')`,
+			uuid.Must(uuid.NewV7()), b.clock.now(), auth.LocalTenant, auth.LocalProject, action, name)
+		require.NoError(t, err)
+	}
+	for range 2 {
+		require.NoError(t, b.service.Watch(b.system))
+	}
+	found := map[string]any{}
+	b.send()
+	for _, got := range r.requests() {
+		require.NotContains(t, found, got.body.Type)
+		require.Equal(t, "The inputs cannot be used.", got.body.Data["text"])
+		found[got.body.Type] = got.body.Data["title"]
+	}
+	require.Equal(t, map[string]any{"schedule.refused": `The schedule "nightly" could not launch digits.train`, "trigger.failed": `The trigger "after-train" could not launch digits.train`}, found)
+}
+
+// TestAnEndSaysWhereItFailed: what people on call need to know.
+func TestAnEndSaysWhereItFailed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.ended("FAILED", time.Minute)
+	for index, name := range []string{"after", "train"} {
+		_, err := b.pool.Exec(b.system, `INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, attempt, error, finished_at)
+			VALUES ($1, $2, $3, 0, 'FAILED', 0, 1, '{"message": "out of memory"}', $4)`, id, index, name, b.clock.now().Add(-time.Duration(index)*time.Second))
+		require.NoError(t, err)
+	}
+	end, err := b.service.End(b.system, id)
+	require.NoError(t, err)
+	end.Schedule = "nightly"
+	m := end.Message(notify.Failed)
+	require.Equal(t, []any{"train", "default", "", "nightly", ""}, []any{m.Data["node"], m.Data["project"], m.Data["name"], m.Data["schedule"], m.Data["trigger"]})
+	require.Contains(t, m.Facts, message.Fact{Name: "Failed node", Value: "train"})
+	require.Contains(t, m.Facts, message.Fact{Name: "Schedule", Value: "nightly"})
+	for _, f := range m.Facts {
+		require.NotEmpty(t, f.Value, f.Name)
+	}
 }

@@ -29,13 +29,20 @@ func Variables(event Event) []Variable {
 	case Failed, FirstFailure, Recovered, Slow, Succeeded, Cancelled:
 		list = append(append(list, execution...),
 			Variable{"status", "FAILED, SUCCEEDED or CANCELLED"}, Variable{"error", "the error; empty if there is none"}, Variable{"started_at", "when its first node started; empty if none has"},
-			Variable{"finished_at", "when it ended"}, Variable{"duration", "from its start to its end, such as 2 min 05 s; empty if no node has started"})
+			Variable{"finished_at", "when it ended"}, Variable{"duration", "from its start to its end, such as 2 min 05 s; empty if no node has started"},
+			Variable{"node", "the first node that failed; empty if none did"}, Variable{"project", "the name of the project"}, Variable{"name", "the name of the execution; empty if it has none"},
+			Variable{"schedule", "the schedule that launched it; empty if none did"}, Variable{"trigger", "the trigger that launched it; empty if none did"})
 	case Waiting:
 		list = append(list, execution...)
 	case Approval:
 		list = append(list, Variable{"workflow", "the name of the workflow"}, Variable{"execution_id", "the ID of the execution"}, Variable{"node", "the node that waits"}, Variable{"node_index", "the number of that node"})
 	case SchedulePaused:
 		list = append(list, Variable{"schedule", "the name of the schedule"}, Variable{"schedule_id", "its ID"}, Variable{"workflow", "the workflow that it launches"})
+	case ScheduleRefused:
+		list = append(list, Variable{"schedule", "the name of the schedule"}, Variable{"schedule_id", "its ID"}, Variable{"workflow", "the workflow that it launches"},
+			Variable{"run", "the run that was refused, such as 2026-11-24 02:00 CET"})
+	case TriggerFailed:
+		list = append(list, Variable{"trigger", "the name of the trigger"}, Variable{"trigger_id", "its ID"}, Variable{"workflow", "the workflow that it launches"}, Variable{"subject", "the event, in a few words"})
 	case TriggerPaused:
 		list = append(list, Variable{"trigger", "the name of the trigger"}, Variable{"trigger_id", "its ID"}, Variable{"workflow", "the workflow that it launches"})
 	case StageChanged:

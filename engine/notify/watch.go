@@ -13,22 +13,25 @@ import (
 )
 
 const (
-	// lookBack is how far back the loop looks for waiting executions, paused schedules and triggers, and stages.
+	// lookBack is how far back the loop looks for waiting executions, schedules and triggers that are paused or
+	// launch nothing, and stages.
 	lookBack = 8 * 24 * time.Hour
 	// watchPage is how many occurrences one query finds.
 	watchPage = 500
 )
 
-// watch stores the messages about what waits for a person or for capacity, about paused
-// schedules and triggers, and about stages of models.
+// watch stores the messages about what waits for a person or for capacity, about schedules and
+// triggers that are paused or launch nothing, and about stages of models.
 func (s *Service) watch(ctx context.Context) error {
-	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(Waiting), string(Approval), string(SchedulePaused), string(TriggerPaused), string(StageChanged)}, nil)
+	watched := []string{string(Waiting), string(Approval), string(SchedulePaused), string(ScheduleRefused), string(TriggerPaused), string(TriggerFailed), string(StageChanged)}
+	rules, err := s.queries.ListRulesOfEvents(ctx, watched, nil)
 	if err != nil {
 		return fmt.Errorf("find notification rules: %w", err)
 	}
 	for _, rule := range rules {
 		for event, find := range map[Event]func(context.Context, db.NotificationRule) error{
 			Waiting: s.watchWaiting, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, TriggerPaused: s.watchTriggers, StageChanged: s.watchStages,
+			ScheduleRefused: s.watchRefused, TriggerFailed: s.watchFailed,
 		} {
 			if !slices.Contains(rule.Events, string(event)) {
 				continue
@@ -177,6 +180,37 @@ func (s *Service) watchTriggers(ctx context.Context, rule db.NotificationRule) e
 			key: fmt.Sprintf("paused/%s/%d", row.ID, row.UpdatedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.WorkflowName,
 			at: row.UpdatedAt, events: []Event{TriggerPaused},
 			compose: func(Event) message.Message { return s.triggerMessage(row) },
+		}
+	})
+}
+
+func (s *Service) watchRefused(ctx context.Context, rule db.NotificationRule) error {
+	return s.watchStreaks(ctx, rule, ScheduleRefused, "schedule.refuse", s.refusedMessage)
+}
+
+func (s *Service) watchFailed(ctx context.Context, rule db.NotificationRule) error {
+	return s.watchStreaks(ctx, rule, TriggerFailed, "trigger.fail", s.failedMessage)
+}
+
+// watchStreaks stores the messages about streaks in which nothing was launched. The audit log has the first of
+// each streak, as the given action.
+func (s *Service) watchStreaks(ctx context.Context, rule db.NotificationRule, event Event, action string, compose func(db.FailureStreaksRow) message.Message) error {
+	since := later(rule.EnabledAt, s.now().Add(-lookBack))
+	read := func(after *db.FailureStreaksRow) ([]db.FailureStreaksRow, error) {
+		var id uuid.UUID
+		if after != nil {
+			id = after.ID
+		}
+		rows, err := s.queries.FailureStreaks(ctx, db.FailureStreaksParams{Action: action, ProjectID: &rule.ProjectID, After: id, Since: since, RowLimit: watchPage})
+		if err != nil {
+			return nil, fmt.Errorf("find %s in the audit log: %w", action, err)
+		}
+		return rows, nil
+	}
+	return eachPage(ctx, s, rule, read, func(row db.FailureStreaksRow) occurrence {
+		return occurrence{
+			key: "streak/" + row.ID.String(), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.Workflow, at: row.At, events: []Event{event},
+			compose: func(Event) message.Message { return compose(row) },
 		}
 	})
 }

@@ -90,6 +90,21 @@ func readExclusions(w When, zone *time.Location) (x exclusions, fields []apperr.
 	return x, fields
 }
 
+// Words describes a window: "22:00 to 06:30 on Friday".
+func (w Window) Words() string {
+	text := w.From + " to " + w.Until
+	if len(w.Days) == 0 {
+		return text
+	}
+	names := make([]string, len(w.Days))
+	for i, d := range w.Days {
+		if names[i] = d; slices.Contains(Days(), strings.ToUpper(d)) {
+			names[i] = time.Weekday(slices.Index(Days(), strings.ToUpper(d))).String()
+		}
+	}
+	return text + " on " + strings.Join(names, ", ")
+}
+
 func (w Window) read() (out window, problem string) {
 	for _, bound := range []struct {
 		text string
@@ -106,14 +121,13 @@ func (w Window) read() (out window, problem string) {
 		*bound.to = t.Hour()*60 + t.Minute()
 	}
 	out.days = week{true, true, true, true, true, true, true}
-	out.text = w.From + " to " + w.Until
+	out.text = w.Words()
 	if len(w.Days) > 0 {
 		days, wrong := readWeek(w.Days)
 		if wrong != "" {
 			return out, fmt.Sprintf("%q is not a day of the week. Use %s.", wrong, strings.Join(Days(), ", "))
 		}
 		out.days = days
-		out.text += " on " + strings.Join(w.Days, ", ")
 	}
 	return out, ""
 }

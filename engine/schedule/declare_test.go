@@ -82,7 +82,7 @@ func TestDeclaredProblems(t *testing.T) {
 	for schedules, path := range map[string]string{
 		`{cron: "0 0 30 2 *"}`: "schedules[0].cron", `{crn: "@daily"}`: "schedules[0].crn", `{cron: "@daily", jitter_seconds: much}`: "schedules[0].jitter_seconds",
 		`{cron: "@daily"}, {cron: "@hourly"}`: "schedules[1].name", `{cron: "@daily", inputs: {x: 1}}`: "schedules[0].inputs.x", `{cron: "@daily", inputs: [1]}`: "schedules[0].inputs",
-		`7`: "schedules[0]", `{cron: "@daily", calendar: none}`: "schedules[0].calendar", `{cron: "@daily", priority: -4}`: "schedules[0].priority",
+		`{cron: "@daily", every: 5m}`: "schedules[0].every", `7`: "schedules[0]", `{cron: "@daily", calendar: none}`: "schedules[0].calendar", `{cron: "@daily", priority: -4}`: "schedules[0].priority",
 	} {
 		fields := apperr.FieldsOf(b.register("1.0.0", schedules))
 		require.NotEmpty(t, fields, schedules)

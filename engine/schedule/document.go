@@ -102,15 +102,13 @@ func (d document) spec(workflow string) (Spec, []apperr.Field) {
 		Overlap: Overlap(d.Overlap), MaxRunning: d.MaxRunning, Jitter: time.Duration(d.Jitter) * time.Second, PauseAfter: d.PauseAfter, Paused: d.Paused,
 		Condition: d.When, StopWhen: d.StopWhen, KeepSucceeded: d.KeepOK, KeepFailed: d.KeepFailed,
 		When: When{
-			Expressions: d.Crons, At: d.At, Timezone: d.Timezone, Gap: cron.Gap(d.Gap), Fold: cron.Fold(d.Fold), Starts: d.Starts, Ends: d.Ends,
+			At: d.At, Timezone: d.Timezone, Gap: cron.Gap(d.Gap), Fold: cron.Fold(d.Fold), Starts: d.Starts, Ends: d.Ends,
 			Calendar: d.Calendar, BusinessDays: d.Business, Exclude: d.Exclude,
 		},
 	}
-	if d.Cron != "" {
-		sp.Expressions = slices.Concat([]string{d.Cron}, sp.Expressions)
-	}
-	if d.Every != "" {
-		sp.Expressions = slices.Concat(sp.Expressions, []string{"@every " + d.Every})
+	var wrong []apperr.Field
+	if sp.Expressions, wrong = Expressions(d.Cron, d.Crons, d.Every, d.At); len(wrong) > 0 {
+		return sp, wrong
 	}
 	if d.Anchor != nil {
 		sp.Anchor = *d.Anchor

@@ -76,3 +76,61 @@ func TestFailuresPauseAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, schedule.PausedByFailures, sc.Reason)
 }
+
+// TestARefusalIsRecordedOnce: until a run launches again. Persons are notified by the audit log.
+func TestARefusalIsRecordedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	repeated := hourly("quick", func(sp *schedule.Spec) { sp.Inputs, sp.Overlap = map[string]any{"n": 4}, schedule.OverlapAllow })
+	sc := b.create(repeated)
+	release := func(version, most string) {
+		_, _, err := b.workflows.Register(b.ctx, []byte(`{name: quick, version: `+version+`, inputs: [{name: n, type: "Integer(max=`+most+`)"}], operators: [{name: one, type: noop}]}`))
+		require.NoError(t, err)
+	}
+	recorded := func() (n int) {
+		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'schedule.refuse' AND object_id = $1", sc.ID.String()).Scan(&n))
+		return n
+	}
+	release("2.0.0", "3")
+	b.fire(noon)
+	require.Equal(t, 1, recorded())
+	b.fire(noon.Add(time.Hour))
+	require.Equal(t, 1, recorded())
+	release("3.0.0", "5")
+	b.fire(noon.Add(2 * time.Hour))
+	release("4.0.0", "3")
+	b.fire(noon.Add(3 * time.Hour))
+	require.Equal(t, []schedule.State{schedule.Refused, schedule.Refused, schedule.Launched, schedule.Refused}, b.states(sc.ID))
+	require.Equal(t, 2, recorded())
+	var message string
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT message FROM events WHERE execution_id = $1 AND seq = 1", *b.occurrences(sc.ID)[2].ExecutionID).Scan(&message))
+	require.Equal(t, "Launched by schedule quick hourly.", message)
+}
+
+func TestNamesOfFires(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "2026-11-24 12:00", schedule.FireName(noon))
+	require.Equal(t, "2026-11-24 12:00:15", schedule.FireName(noon.Add(15*time.Second)))
+}
+
+// TestOnlyOneTime: a schedule has one of the fields for its times.
+func TestOnlyOneTime(t *testing.T) {
+	t.Parallel()
+	list, fields := schedule.Expressions("", []string{"@daily", "@hourly"}, "", nil)
+	require.Empty(t, fields)
+	require.Equal(t, []string{"@daily", "@hourly"}, list)
+	list, fields = schedule.Expressions("", nil, "90m", nil)
+	require.Empty(t, fields)
+	require.Equal(t, []string{"@every 90m"}, list)
+	for want, of := range map[string]func() ([]string, []apperr.Field){
+		"every: Set only one of cron, crons, every and at. cron is set too.": func() ([]string, []apperr.Field) { return schedule.Expressions("@daily", nil, "5m", nil) },
+		"crons: Set only one of cron, crons, every and at. cron is set too.": func() ([]string, []apperr.Field) { return schedule.Expressions("@daily", []string{"@hourly"}, "", nil) },
+		"at: Set only one of cron, crons, every and at. every is set too.":   func() ([]string, []apperr.Field) { return schedule.Expressions("", nil, "5m", &noon) },
+		`every: "1d" is not a valid interval. Use 24h.`:                      func() ([]string, []apperr.Field) { return schedule.Expressions("", nil, "1d", nil) },
+	} {
+		_, fields := of()
+		require.Len(t, fields, 1)
+		require.Equal(t, want, fields[0].Path+": "+fields[0].Message)
+	}
+	require.Equal(t, "22:00 to 06:30 on Friday, Saturday", schedule.Window{From: "22:00", Until: "06:30", Days: []string{"FRI", "sat"}}.Words())
+}

@@ -237,16 +237,16 @@ type record func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams
 func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t timing, o db.InsertOccurrenceParams, write record) error {
 	inputs, fields := render(sc.Inputs, t.times(o.IntervalStart, o.FireAt))
 	if len(fields) > 0 {
-		return s.refuse(ctx, row, o, write, apperr.InvalidFields("The inputs cannot be used.", fields))
+		return s.refuse(ctx, row, t, o, write, apperr.InvalidFields("The inputs cannot be used.", fields))
 	}
 	subject, err := s.config.Acting(row.OwnerID, row.OwnerName, row.ProjectID)
 	if err != nil {
-		return s.refuse(ctx, row, o, write, err)
+		return s.refuse(ctx, row, t, o, write, err)
 	}
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launches.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority,
-		Name: execution.RunName(row.Name, o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04")), ScheduledAt: &o.FireAt,
+		Name: execution.RunName(row.Name, FireName(o.FireAt.In(t.clock.Zone))), ScheduledAt: &o.FireAt, By: "schedule " + row.Name,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			o.State, o.ExecutionID = string(Launched), &id
 			s.config.Crash("launch.within")
@@ -257,11 +257,12 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 	if err == nil || errors.Is(err, errNotDue) || errors.Is(err, errDecided) {
 		return err
 	}
-	return s.refuse(ctx, row, o, write, err)
+	return s.refuse(ctx, row, t, o, write, err)
 }
 
-// refuse records an occurrence that cannot be launched. Other errors are retried.
-func (s *Service) refuse(ctx context.Context, row db.Schedule, o db.InsertOccurrenceParams, write record, cause error) error {
+// refuse records an occurrence that cannot be launched. Other errors are retried. The first one after a launch
+// is in the audit log, from which persons are notified, unless it pauses the schedule.
+func (s *Service) refuse(ctx context.Context, row db.Schedule, t timing, o db.InsertOccurrenceParams, write record, cause error) error {
 	o.State, o.ExecutionID, o.Message, o.Now = string(Refused), nil, apperr.TextOf(cause), s.now()
 	switch apperr.CodeOf(cause) { //nolint:exhaustive // the others pass
 	case apperr.Invalid:
@@ -272,11 +273,35 @@ func (s *Service) refuse(ctx context.Context, row db.Schedule, o db.InsertOccurr
 		return fmt.Errorf("launch a fire of schedule %s: %w", row.ID, cause)
 	}
 	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
-		if err := write(ctx, q, o); err != nil || o.Reason != ReasonAccess {
+		if err := write(ctx, q, o); err != nil {
 			return err
+		}
+		if o.Reason != ReasonAccess {
+			return s.noteRefused(ctx, q, row, t, o)
 		}
 		return s.pauseIn(ctx, q, row.ID, PausedByAccess, row.OwnerName+", who owns the schedule, cannot launch the workflow: "+o.Message)
 	})
+}
+
+// FireName is a fire in the name of its execution. Seconds tell apart those of one minute.
+func FireName(at time.Time) string {
+	if at.Second() != 0 {
+		return at.Format("2006-01-02 15:04:05")
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+// noteRefused records a refused occurrence in the audit log if it is the first since a launch.
+func (s *Service) noteRefused(ctx context.Context, q *db.Queries, row db.Schedule, t timing, o db.InsertOccurrenceParams) error {
+	before, err := q.StateBeforeOccurrence(ctx, row.ID, o.FireAt)
+	if err != nil {
+		return fmt.Errorf("last run of schedule %s: %w", row.ID, err)
+	}
+	if State(before) == Refused {
+		return nil
+	}
+	run := o.FireAt.In(t.clock.Zone).Format("2006-01-02 15:04 MST")
+	return audit.Record(ctx, q, entry("schedule.refuse", row, nil, map[string]string{"workflow": row.WorkflowName, "run": run, "message": o.Message}))
 }
 
 // pause pauses a schedule by itself.

@@ -37,6 +37,7 @@ type MonthDay struct {
 	Failed   int       // of Past
 	Upcoming int
 	Hours    [24]int // fires by hour of the clock, past and coming
+	Decided  [24]int // of Hours: fires that were decided
 }
 
 // MonthFire is one fire on a day: coming, or decided.
@@ -86,6 +87,7 @@ func (r Reader) Month(ctx context.Context, from, until time.Time) (Month, error)
 			d.Past += int(c.Fires)
 			d.Failed += int(c.Failed)
 			d.Hours[h.Hour()] += int(c.Fires)
+			d.Decided[h.Hour()] += int(c.Fires)
 		}
 	}
 	err = r.eachUpcoming(ctx, subject.ProjectID, from, until, func(sc Schedule, fires []time.Time, all bool) {

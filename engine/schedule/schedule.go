@@ -167,6 +167,34 @@ type Occurrence struct {
 	Failure       string
 }
 
+// Expressions returns the expressions of the fields of a schedule, and what is wrong with the fields: only one of
+// them can be set.
+func Expressions(single string, several []string, every string, at *time.Time) (list []string, fields []apperr.Field) {
+	var set []string
+	for _, field := range []struct {
+		name string
+		set  bool
+	}{{"cron", single != ""}, {"crons", len(several) > 0}, {"every", every != ""}, {"at", at != nil}} {
+		if field.set {
+			set = append(set, field.name)
+		}
+	}
+	if len(set) > 1 {
+		return nil, []apperr.Field{{Path: set[1], Message: "Set only one of cron, crons, every and at. " + set[0] + " is set too."}}
+	}
+	switch {
+	case every != "":
+		text := "@every " + every
+		if _, err := cron.Parse(text); err != nil {
+			return nil, []apperr.Field{{Path: "every", Message: capital(err.Error()) + "."}}
+		}
+		return []string{text}, nil
+	case single != "":
+		return []string{single}, nil
+	}
+	return several, nil
+}
+
 // timing computes the fires of a When.
 type timing struct {
 	expressions []cron.Expression

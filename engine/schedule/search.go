@@ -19,6 +19,26 @@ type Reader struct{ schedules *Service }
 // Reader returns the reader of the schedules.
 func (s *Service) Reader() Reader { return Reader{s} }
 
+// Origin is the schedule that launched an execution.
+type Origin struct {
+	ID     uuid.UUID
+	Name   string
+	Manual bool // a person launched the run
+}
+
+// OriginOf returns the schedule that launched an execution, or nil. The caller must be able to read the
+// execution.
+func (r Reader) OriginOf(ctx context.Context, execution uuid.UUID) (*Origin, error) {
+	row, err := r.schedules.queries.ScheduleOfExecution(ctx, execution)
+	if db.IsNoRows(err) {
+		return nil, nil //nolint:nilnil // no schedule launched it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("schedule of execution %s: %w", execution, err)
+	}
+	return &Origin{ID: row.ID, Name: row.Name, Manual: row.Reason == ReasonManual}, nil
+}
+
 // Search selects schedules for a page.
 type Search struct {
 	Text     string // in the name, the workflow or the owner

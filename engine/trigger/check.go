@@ -112,11 +112,11 @@ func (sp *Spec) problems() (fields []apperr.Field) {
 		return fields
 	}
 	if sp.Filter != "" {
-		problem := checkExpression(sp.names(), sp.Filter)
+		problem := checkExpression(sp.known(), sp.Filter)
 		refuse(problem != "", "filter", "%s", problem)
 	}
 	refuse(sp.Priority != nil && (*sp.Priority < 0 || *sp.Priority > 100), "priority", "Enter 0 to 100.")
-	return append(fields, checkTags(sp.names(), "inputs", sp.Inputs)...)
+	return append(fields, checkTags(sp.known(), "inputs", sp.Inputs)...)
 }
 
 // refuser notes that a field has a wrong value.

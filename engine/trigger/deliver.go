@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
@@ -214,7 +215,7 @@ func (s *Service) launch(ctx context.Context, row db.Trigger, t Trigger, ev even
 	}
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launch(owner, execution.LaunchRequest{
-		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: priority, Name: execution.RunName(row.Name, ev.subject),
+		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: priority, Name: execution.RunName(row.Name, ev.subject), By: "trigger " + row.Name,
 		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 			s.config.Crash("launch.within")
 			return s.record(ctx, q, row, ev, decision{outcome: Launched}, &id)
@@ -261,10 +262,28 @@ func (s *Service) record(ctx context.Context, q *db.Queries, row db.Trigger, ev 
 	if n == 0 {
 		return errRepeated
 	}
+	if dec.outcome == Failed {
+		if err := noteFailed(ctx, q, row, ev, dec, id); err != nil {
+			return err
+		}
+	}
 	if ev.within != nil {
 		return ev.within(ctx, q)
 	}
 	return nil
+}
+
+// noteFailed records a failed delivery in the audit log, from which persons are notified, if it is the first
+// since a launch.
+func noteFailed(ctx context.Context, q *db.Queries, row db.Trigger, ev event, dec decision, id uuid.UUID) error {
+	before, err := q.OutcomeBeforeDelivery(ctx, row.ID, id)
+	if err != nil {
+		return fmt.Errorf("last delivery of trigger %s: %w", row.ID, err)
+	}
+	if Outcome(before) == Failed {
+		return nil
+	}
+	return audit.Record(auth.AsSystem(ctx), q, entry("trigger.fail", row, nil, map[string]string{"workflow": row.WorkflowName, "run": ev.subject, "message": dec.message}))
 }
 
 // recorded returns the delivery of an event, and removes what is no longer kept.

@@ -110,12 +110,12 @@ func (c *Condition) problems(by string, known map[string]bool, refuse refuser) {
 	for field, text := range map[string]string{"filter": c.Filter, "by": c.By} {
 		refuse(len(text) > maxExpression, field, "Enter at most %d characters.", maxExpression)
 		if text != "" {
-			problem := checkExpression(names(c.Kind), text)
+			problem := checkExpression(knownOf(c.Kind), text)
 			refuse(problem != "", field, "%s", problem)
 		}
 	}
 	if c.By == "" && by != "" && len(by) <= maxExpression {
-		problem := checkExpression(names(c.Kind), by)
+		problem := checkExpression(knownOf(c.Kind), by)
 		refuse(problem != "", "by", "The key of the join does not fit this condition, so it needs its own. %s", problem)
 	}
 }

@@ -90,6 +90,7 @@ func (s *Service) Deliveries(ctx context.Context, name string, before *uuid.UUID
 
 // Origin is the trigger that launched an execution.
 type Origin struct {
+	ID       uuid.UUID
 	Trigger  string
 	SourceID *uuid.UUID // the execution that ended
 }
@@ -104,7 +105,7 @@ func (s *Service) OriginOf(ctx context.Context, execution uuid.UUID) (*Origin, e
 	if err != nil {
 		return nil, fmt.Errorf("trigger of execution %s: %w", execution, err)
 	}
-	return &Origin{Trigger: row.Name, SourceID: row.SourceID}, nil
+	return &Origin{ID: row.TriggerID, Trigger: row.Name, SourceID: row.SourceID}, nil
 }
 
 // Trial is what a trigger would do about an event.

@@ -41,15 +41,65 @@ func (sp *Spec) names() []string {
 	return list
 }
 
+// fieldsOf returns the names below the name of a kind, nil for kinds whose events differ.
+func fieldsOf(kind Kind) []string {
+	switch kind { //nolint:exhaustive // the names of the others depend on the event
+	case OnExecution:
+		return []string{"id", "workflow", "version", "name", "state", "inputs", "outputs", "submitted_by", "error", "seconds"}
+	case OnEvent:
+		return []string{"id", "topic", "type", "time", "subject", "execution_id", "data"}
+	case OnHTTP:
+		return []string{"url", "status", "etag", "last_modified", "content_type", "body"}
+	case OnS3:
+		return []string{"key", "name", "bucket", "uri", "size", "etag", "modified", "change"}
+	}
+	return nil
+}
+
+// known are the names that expressions read, and the names below them; nil: any.
+type known struct {
+	names  []string
+	fields map[string][]string
+}
+
+func knownOf(kind Kind) known {
+	k := known{names: names(kind)}
+	if fields := fieldsOf(kind); fields != nil {
+		k.fields = map[string][]string{k.names[0]: fields}
+	}
+	return k
+}
+
+// known returns what the expressions of a trigger read.
+func (sp *Spec) known() known {
+	if sp.Kind != OnAll || sp.Join == nil {
+		return knownOf(sp.Kind)
+	}
+	k := known{names: sp.names(), fields: map[string][]string{joinName: {"key", "started"}}}
+	for _, c := range sp.Join.All {
+		if fields := fieldsOf(c.Kind); fields != nil {
+			k.fields[c.Name] = fields
+		}
+	}
+	return k
+}
+
 // checkExpression returns what is wrong with an expression that reads known names, "" for nothing.
-func checkExpression(known []string, text string) string {
+func checkExpression(known known, text string) string {
 	e, err := expression.Parse(text)
 	if err != nil {
 		return apperr.MessageOf(err)
 	}
 	for _, ref := range e.References() {
-		if !slices.Contains(known, ref.Path[0]) {
-			return fmt.Sprintf("Unknown name %q. Expressions of this trigger read %s.", ref.Path[0], strings.Join(known, ", "))
+		root := ref.Path[0]
+		if !slices.Contains(known.names, root) {
+			return fmt.Sprintf("Unknown name %q. Expressions of this trigger read %s.", root, strings.Join(known.names, ", "))
+		}
+		if fields := known.fields[root]; fields != nil && len(ref.Path) > 1 && !slices.Contains(fields, ref.Path[1]) {
+			if near := apperr.Nearest(ref.Path[1], fields); near != "" {
+				return fmt.Sprintf("Unknown name %q. Did you mean %q?", root+"."+ref.Path[1], root+"."+near)
+			}
+			return fmt.Sprintf("Unknown name %q. %s has %s.", root+"."+ref.Path[1], root, strings.Join(fields, ", "))
 		}
 	}
 	return ""
@@ -69,7 +119,7 @@ func tagged(v any) bool {
 }
 
 // checkTags returns what is wrong with the tags of a value.
-func checkTags(known []string, path string, v any) (fields []apperr.Field) {
+func checkTags(known known, path string, v any) (fields []apperr.Field) {
 	switch v := v.(type) {
 	case string:
 		for _, m := range tag.FindAllStringSubmatch(v, -1) {

@@ -180,6 +180,14 @@ func TestRefusedLaunchesCanBeRepeated(t *testing.T) {
 	d, err := b.triggers.Receive(t.Context(), tr.ID, trigger.Request{Header: github("1", push), Body: []byte(push)})
 	require.NoError(t, err)
 	require.Equal(t, []any{trigger.Failed, trigger.ReasonAccess}, []any{d.Outcome, d.Reason})
+	recorded := func() (n int) {
+		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'trigger.fail' AND object_id = $1 AND actor_kind = 'system'", tr.ID.String()).Scan(&n))
+		return n
+	}
+	require.Equal(t, 1, recorded())
+	_, err = b.triggers.Receive(t.Context(), tr.ID, trigger.Request{Header: github("1b", push), Body: []byte(push)})
+	require.NoError(t, err)
+	require.Equal(t, 1, recorded(), "once until it launches again")
 	b.denied.Store(false)
 	d, err = b.triggers.Redeliver(b.ctx, tr.Name, d.ID)
 	require.NoError(t, err)
@@ -190,6 +198,25 @@ func TestRefusedLaunchesCanBeRepeated(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, trigger.ReasonInputs, d.Reason)
 	require.Contains(t, d.Message, "accuracy")
+	require.Equal(t, 2, recorded())
+}
+
+// TestUnknownNamesAreRefused: also below the name of the event.
+func TestUnknownNamesAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for filter, want := range map[string]string{
+		"execution.output.score > 1":      `Unknown name "execution.output". Did you mean "execution.outputs"?`,
+		"execution.whatever == 1":         `Unknown name "execution.whatever". execution has id, workflow, version, name, state, inputs, outputs, submitted_by, error, seconds.`,
+		"execution.outputs.anything == 1": "",
+	} {
+		_, err := b.triggers.Put(b.ctx, "", trigger.Spec{Name: "after", Kind: trigger.OnExecution, Sources: []string{"digits.train"}, Filter: filter, Workflow: "retrain"})
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.Equal(t, []apperr.Field{{Path: "filter", Message: want}}, apperr.FieldsOf(err))
+	}
 }
 
 func TestTry(t *testing.T) {

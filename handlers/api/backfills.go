@@ -72,7 +72,7 @@ func backfilled(b backfill.Backfill, err error) (*body[contract.BackfillBody], e
 func toBackfillBody(b backfill.Backfill) contract.BackfillBody {
 	c := b.Counts
 	return contract.BackfillBody{
-		ID: b.ID, Schedule: b.Schedule, ScheduleName: b.ScheduleName, Workflow: b.Workflow, Version: b.Version, From: b.From, Until: b.Until, Rerun: string(b.Rerun),
+		ID: b.ID, Schedule: b.Schedule, ScheduleName: b.ScheduleName, Timezone: b.Timezone, Workflow: b.Workflow, Version: b.Version, From: b.From, Until: b.Until, Rerun: string(b.Rerun),
 		NewestFirst: b.NewestFirst, Parallelism: b.Parallelism, Status: string(b.Status), Message: b.Message, Owner: b.Owner.Name, CreatedAt: b.CreatedAt, FinishedAt: b.FinishedAt,
 		Counts: contract.BackfillCounts{
 			Total: c.Total, Pending: c.Pending, Running: c.Running, Succeeded: c.Succeeded, Failed: c.Failed, Cancelled: c.Cancelled, Refused: c.Refused, Kept: c.Kept,

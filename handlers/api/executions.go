@@ -18,6 +18,8 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/preset"
+	"github.com/flowforge/flowforge/engine/schedule"
+	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/web/contract"
@@ -66,6 +68,8 @@ type executionAPI struct {
 	Workflows  *workflow.Service
 	Executions *execution.Service
 	Presets    *preset.Service
+	Schedules  *schedule.Service
+	Triggers   *trigger.Service
 	presets    *presetAPI
 	table      *tableAPI
 }
@@ -215,10 +219,32 @@ func (h *executionAPI) apiExecution(ctx context.Context, in *ExecutionPath) (*bo
 	}
 	out := bodies[0]
 	out.NodesNextPage = next
+	if err := h.launchers(ctx, id, &out); err != nil {
+		return nil, err
+	}
 	if out.Nodes, err = h.nodeBodies(ctx, id, nodes); err != nil {
 		return nil, err
 	}
 	return reply(out), nil
+}
+
+// launchers sets the schedule or the trigger that launched an execution.
+func (h *executionAPI) launchers(ctx context.Context, id uuid.UUID, out *contract.ExecutionBody) error {
+	s, err := h.Schedules.Reader().OriginOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		out.Schedule = &contract.LauncherBody{ID: s.ID, Name: s.Name}
+	}
+	t, err := h.Triggers.OriginOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if t != nil {
+		out.Trigger = &contract.LauncherBody{ID: t.ID, Name: t.Trigger}
+	}
+	return nil
 }
 
 func (h *executionAPI) apiNodes(ctx context.Context, in *struct {

@@ -26,7 +26,7 @@ func (c *Config) resources() []resource {
 		&workflowAPI{Now: c.Now, Workflows: c.Workflows, Packages: c.Packages, dag: runs},
 		runs,
 		&executionAPI{
-			Log: c.Log, Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Presets: c.Presets, presets: presets, table: rows,
+			Log: c.Log, Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Presets: c.Presets, presets: presets, table: rows, Schedules: c.Schedules, Triggers: c.Triggers,
 		},
 		rows, saved,
 		&commandAPI{c.Executions},

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/schedule/cron"
@@ -181,7 +182,11 @@ func (h *scheduleAPI) apiOccurrences(ctx context.Context, in *occurrenceQuery) (
 }
 
 func (h *scheduleAPI) apiPreviewSchedule(ctx context.Context, in *struct{ Body contract.SchedulePreviewInput }) (*body[contract.SchedulePreview], error) {
-	fires, excluded, err := h.Schedules.Outlook(ctx, toWhen(in.Body.ScheduleWhen), in.Body.Count)
+	when, err := toWhen(in.Body.ScheduleWhen)
+	if err != nil {
+		return nil, err
+	}
+	fires, excluded, err := h.Schedules.Outlook(ctx, when, in.Body.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -226,24 +231,19 @@ func (h *scheduleAPI) apiDeclareSchedules(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func toWhen(in contract.ScheduleWhen) schedule.When {
+func toWhen(in contract.ScheduleWhen) (schedule.When, error) {
+	expressions, fields := schedule.Expressions(in.Cron, in.Crons, in.Every, in.At)
 	w := schedule.When{
-		Expressions: in.Crons, At: in.At, Timezone: in.Timezone, Gap: cron.Gap(in.Gap), Fold: cron.Fold(in.Fold), Starts: in.Starts, Ends: in.Ends,
+		Expressions: expressions, At: in.At, Timezone: in.Timezone, Gap: cron.Gap(in.Gap), Fold: cron.Fold(in.Fold), Starts: in.Starts, Ends: in.Ends,
 		Calendar: in.Calendar, BusinessDays: in.BusinessDays,
 	}
 	for _, of := range in.Exclude {
 		w.Exclude = append(w.Exclude, schedule.Window(of))
 	}
-	if in.Cron != "" {
-		w.Expressions = append([]string{in.Cron}, w.Expressions...)
-	}
-	if in.Every != "" {
-		w.Expressions = append(w.Expressions, "@every "+in.Every)
-	}
 	if in.Anchor != nil {
 		w.Anchor = *in.Anchor
 	}
-	return w
+	return w, apperr.InvalidFields("The schedule has invalid values.", fields)
 }
 
 func toSchedule(in contract.ScheduleInput) (schedule.Spec, error) {
@@ -251,8 +251,12 @@ func toSchedule(in contract.ScheduleInput) (schedule.Spec, error) {
 	if err != nil {
 		return schedule.Spec{}, err
 	}
+	when, err := toWhen(in.ScheduleWhen)
+	if err != nil {
+		return schedule.Spec{}, err
+	}
 	sp := schedule.Spec{
-		Workflow: in.Workflow, Name: in.Name, When: toWhen(in.ScheduleWhen), Version: in.Version, Inputs: inputs, Priority: query.Declared,
+		Workflow: in.Workflow, Name: in.Name, When: when, Version: in.Version, Inputs: inputs, Priority: query.Declared,
 		Misfire: schedule.Misfire(in.Misfire), CatchUp: time.Duration(in.CatchUp) * time.Second, CatchUpMax: in.CatchUpMax, Overlap: schedule.Overlap(in.Overlap),
 		MaxRunning: in.MaxRunning, Jitter: time.Duration(in.Jitter) * time.Second, PauseAfter: in.PauseAfter, Paused: in.Paused,
 		Condition: in.When, StopWhen: in.StopWhen, KeepSucceeded: in.KeepSucceeded, KeepFailed: in.KeepFailed,

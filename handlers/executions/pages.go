@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/retention"
+	"github.com/flowforge/flowforge/engine/schedule"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -43,6 +44,7 @@ type Config struct {
 	Sweeps     *sweep.Service
 	Triggers   *trigger.Service
 	Models     *registry.Service
+	Schedules  *schedule.Service
 	Packages   source.Packages
 	Content    *content.Content
 	Drawings   *planview.Drawings // layouts of the versions in use

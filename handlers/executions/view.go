@@ -36,6 +36,7 @@ type executionView struct {
 	hoursAt  time.Time
 	sweep    views.SweepLink // of which it is a run
 	trigger  views.TriggerLink
+	schedule views.ScheduleLink
 }
 
 // loadExecution reads the execution that r names, with the data of its page.
@@ -62,6 +63,9 @@ func (h *Pages) loadExecution(r *http.Request) (*executionView, error) {
 	if err := x.loadTrigger(ctx); err != nil {
 		return nil, err
 	}
+	if err := x.loadSchedule(ctx); err != nil {
+		return nil, err
+	}
 	return x, x.loadNodes(ctx)
 }
 
@@ -74,6 +78,19 @@ func (x *executionView) loadTrigger(ctx context.Context) error {
 	x.trigger = views.TriggerLink{Name: origin.Trigger, URL: views.TriggerURL(origin.Trigger)}
 	if origin.SourceID != nil {
 		x.trigger.Source, x.trigger.SourceURL = label.ShortID(*origin.SourceID), views.ExecutionURL(origin.SourceID.String())
+	}
+	return nil
+}
+
+// loadSchedule finds the schedule that launched the execution.
+func (x *executionView) loadSchedule(ctx context.Context) error {
+	origin, err := x.h.Schedules.Reader().OriginOf(ctx, x.ID)
+	if err != nil || origin == nil {
+		return err
+	}
+	x.schedule = views.ScheduleLink{Name: origin.Name, URL: views.ScheduleURL(origin.ID.String()), Note: "launched by schedule"}
+	if origin.Manual {
+		x.schedule.Note = "launched manually from schedule"
 	}
 	return nil
 }

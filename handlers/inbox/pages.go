@@ -195,6 +195,8 @@ func iconOf(i inbox.Item) (icon, state string) {
 		return "CANCELLED", "CANCELLED"
 	case notify.SchedulePaused, notify.TriggerPaused:
 		return "PAUSED", "FAILED"
+	case notify.ScheduleRefused, notify.TriggerFailed:
+		return "FAILED", "FAILED"
 	case notify.Slow, inbox.StartedLate:
 		return "clock", "RETRYING"
 	}

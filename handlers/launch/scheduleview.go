@@ -178,8 +178,8 @@ func scheduleLabels() [][2]string {
 		{"name", "Name"}, {"version", "Version"}, {"workflow", "Workflow"}, {"kind", "Kind"}, {"repeats", "Repeats"}, {"minutes", "Minutes"}, {"hours", "Hours"}, {"minute", "Minute"},
 		{"days", "Days"}, {"on", "Day of the month"}, {"day", "Day of the month"}, {"time", "Time"}, {"cron", "Cron expression"}, {"every", "Interval"}, {"anchor", "Counted from"},
 		{"at", "Runs at"}, {"timezone", "Time zone"}, {"starts", "Starts"}, {"ends", "Ends"}, {"calendar", "Calendar"}, {"business_days", "Business days"}, {"exclude", "Excluded times"}, {"inputs", "Inputs"}, {"misfire", "Missed runs"}, {"catch_up", "Catch-up window"},
-		{"catch_up_max", "Launch at most"}, {"overlap", "An execution still runs"}, {"max_running", "At a time"}, {"jitter", "Jitter"}, {"pause_after", "Pause after"},
-		{"keep_succeeded", "Keep succeeded"}, {"keep_failed", "Keep failed"}, {"when", "Run only if"}, {"stop_when", "Pause once"},
+		{"catch_up_max", "Maximum missed runs"}, {"overlap", "If an execution is still running"}, {"max_running", "Concurrent executions"}, {"jitter", "Jitter"}, {"pause_after", "Pause after"},
+		{"keep_succeeded", "Keep succeeded"}, {"keep_failed", "Keep failed"}, {"when", "Run only if"}, {"stop_when", "Pause when"},
 		{"priority", "Priority"}, {"gap", "Clocks go forward"}, {"fold", "Clocks go back"},
 	}
 }
@@ -250,7 +250,7 @@ func whenWords(w schedule.When) string {
 		if err != nil {
 			return ""
 		}
-		descriptions = append(descriptions, cmp.Or(e.Words(), fmt.Sprintf("By the expression %s", text)))
+		descriptions = append(descriptions, cmp.Or(e.Words(), fmt.Sprintf("Cron expression %s", text)))
 	}
 	return strings.Join(descriptions, "; ")
 }

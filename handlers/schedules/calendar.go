@@ -81,7 +81,6 @@ func calendarURL(day time.Time) string {
 func calendarDay(d schedule.MonthDay, chosen, today time.Time, month time.Month, busiest int) views.CalendarDay {
 	out := views.CalendarDay{
 		Number: strconv.Itoa(d.Day.Day()), URL: calendarURL(d.Day), Chosen: d.Day.Equal(chosen), Today: d.Day.Equal(today), Other: d.Day.Month() != month,
-		Past: d.Day.Before(today),
 	}
 	total := d.Past + d.Upcoming
 	out.Label = d.Day.Format("Monday 2 January") + ": " + units.Plural(total, "run", "runs")
@@ -110,14 +109,23 @@ func loadOf(d schedule.MonthDay, busiest int) (bars []views.CalendarBar, text st
 			continue
 		}
 		height := max(2, loadHeight*n/busiest)
-		bars = append(bars, views.CalendarBar{
-			X: strconv.Itoa(4 * hour), Y: strconv.Itoa(loadHeight - height), Height: strconv.Itoa(height), Title: fmt.Sprintf("%02d:00: %s", hour, units.Plural(n, "run", "runs")),
-		})
+		past := height * d.Decided[hour] / n // at the bottom
+		for _, part := range []struct {
+			y, height int
+			past      bool
+		}{{loadHeight - past, past, true}, {loadHeight - height, height - past, false}} {
+			if part.height > 0 {
+				bars = append(bars, views.CalendarBar{
+					X: strconv.Itoa(4 * hour), Y: strconv.Itoa(part.y), Height: strconv.Itoa(part.height), Past: part.past,
+					Title: fmt.Sprintf("%02d:00: %s", hour, units.Plural(n, "run", "runs")),
+				})
+			}
+		}
 	}
 	if most == 0 {
 		return nil, "No runs"
 	}
-	return bars, fmt.Sprintf("Runs by hour; most at %02d:00: %d", at, most)
+	return bars, fmt.Sprintf("Runs per hour; peak %d at %02d:00", most, at)
 }
 
 // mostPlanned is how many planned runs of one schedule a day lists. More are one line.

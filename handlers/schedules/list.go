@@ -124,6 +124,12 @@ func rowOf(sc schedule.Schedule) views.ScheduleRow {
 	}
 	zone := zoneOf(sc)
 	row.When, row.Expression = whenOf(sc, zone)
+	if sc.BusinessDays {
+		row.When += " on business days"
+	}
+	if sc.Calendar != "" {
+		row.When += ", calendar " + sc.Calendar
+	}
 	if sc.NextAt != nil {
 		row.Next = label.Fire(sc.NextAt.In(zone))
 		if sc.Timezone != "UTC" {

@@ -61,7 +61,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, id uu
 	m := views.Schedule{
 		Page: h.Page.Base(r, sc.Name, views.SectionSchedules, views.Crumb{Name: "Schedules", URL: views.SchedulesURL(nil)}),
 		Row:  rowOf(sc), WorkflowURL: views.WorkflowURL(workflowRef(ctx, sc)), Facts: facts(clock, sc), Inputs: label.Indented(sc.Inputs), Fires: label.Fires(fires, excluded),
-		Declared: sc.Declared, DefinitionURL: views.WorkflowURL(workflowRef(ctx, sc)), MissedChoice: sc.Paused && sc.Misfire != schedule.MisfireSkip, Pager: ui.Pager{Text: units.Plural(len(list), "occurrence", "occurrences")},
+		Declared: sc.Declared, DefinitionURL: views.WorkflowURL(workflowRef(ctx, sc)), MissedChoice: sc.Paused && sc.Misfire != schedule.MisfireSkip, Pager: ui.Pager{Text: units.Plural(len(list), "run", "runs")},
 	}
 	m.Row.MayChange = h.Schedules.MayChange(ctx, sc)
 	for _, o := range list {
@@ -127,10 +127,10 @@ func facts(clock ui.Clock, sc schedule.Schedule) []ui.Fact {
 	list = append(list, exclusionFacts(sc)...)
 	missed := ui.Fact{Name: "Missed runs", Value: misfireWords(sc)}
 	if sc.Misfire != schedule.MisfireSkip {
-		missed.Note = "if missed within the last " + units.Duration(sc.CatchUp)
+		missed.Note = "if missed within the last " + strings.TrimPrefix(units.Period(sc.CatchUp), "1 ")
 	}
 	list = append(list, missed,
-		ui.Fact{Name: "Overlap", Value: overlapWords(sc.Overlap), Note: "at most " + units.Number(int64(sc.MaxRunning)) + " at a time"},
+		ui.Fact{Name: "Overlap", Value: overlapWords(sc)},
 		ui.Fact{Name: "Clocks go forward", Value: gapWords(sc.Gap)}, ui.Fact{Name: "Clocks go back", Value: foldWords(sc.Fold)})
 	if sc.Jitter > 0 {
 		list = append(list, ui.Fact{Name: "Jitter", Value: "up to " + units.Duration(sc.Jitter), Note: "always " + units.Duration(sc.Delay) + " later"})
@@ -141,7 +141,7 @@ func facts(clock ui.Clock, sc schedule.Schedule) []ui.Fact {
 	if sc.Priority != query.Declared {
 		list = append(list, ui.Fact{Name: "Priority", Value: strconv.Itoa(int(sc.Priority))})
 	}
-	for _, condition := range [][2]string{{"Run only if", sc.Condition}, {"Pause once", sc.StopWhen}} {
+	for _, condition := range [][2]string{{"Run only if", sc.Condition}, {"Pause when", sc.StopWhen}} {
 		if condition[1] != "" {
 			list = append(list, ui.Fact{Name: condition[0], Value: condition[1], Mono: true})
 		}
@@ -164,11 +164,7 @@ func exclusionFacts(sc schedule.Schedule) (list []ui.Fact) {
 		list = append(list, ui.Fact{Name: "Days", Value: "Only business days"})
 	}
 	for _, w := range sc.Exclude {
-		value := w.From + " to " + w.Until
-		if len(w.Days) > 0 {
-			value += " on " + strings.Join(w.Days, ", ")
-		}
-		list = append(list, ui.Fact{Name: "Excluded", Value: value})
+		list = append(list, ui.Fact{Name: "Excluded", Value: w.Words()})
 	}
 	return list
 }
@@ -184,19 +180,20 @@ func misfireWords(sc schedule.Schedule) string {
 	return "Launch the latest"
 }
 
-func overlapWords(o schedule.Overlap) string {
-	switch o {
+func overlapWords(sc schedule.Schedule) string {
+	words := "Skip the run"
+	switch sc.Overlap {
 	case schedule.OverlapQueueOne:
-		return "Queue one"
+		words = "Queue one run"
 	case schedule.OverlapQueueAll:
-		return "Queue all"
+		words = "Queue all runs"
 	case schedule.OverlapCancel:
-		return "Cancel running executions"
+		words = "Cancel running executions"
 	case schedule.OverlapAllow:
 		return "Launch concurrently"
 	case schedule.OverlapSkip:
 	}
-	return "Skip"
+	return words + "; at most " + units.Number(int64(sc.MaxRunning)) + " at a time"
 }
 
 func gapWords(g cron.Gap) string {

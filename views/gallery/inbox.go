@@ -52,7 +52,7 @@ func inboxPage(f views.Page) views.Inbox {
 			Read: []views.InboxItem{
 				{ID: "6", Title: "publish needs an approval: gate", URL: "#", Icon: "APPROVAL", State: "APPROVAL", Resolution: "Approved by Mei Tanaka.", Meta: []string{"vision", "#0a0b0c"}, At: clock().Moment(ago(3 * time.Hour)), Read: true, Subject: "publish"},
 				{ID: "5", Title: "digits@4 is now in production", URL: "#", Icon: "box", Text: "Better on the same test set.", Meta: []string{"vision", "changed by Mei Tanaka"}, At: clock().Moment(ago(26 * time.Hour)), Read: true, Subject: "digits"},
-				{ID: "4", Title: "Your schedule nightly was paused", URL: "#", Icon: "PAUSED", State: "FAILED", Text: "Paused after 3 consecutive failures.", Meta: []string{"vision"}, At: clock().Moment(ago(50 * time.Hour)), Read: true, Subject: "digits.train"},
+				{ID: "4", Title: `Your schedule "nightly" was paused`, URL: "#", Icon: "PAUSED", State: "FAILED", Text: "Paused after 3 consecutive failures.", Meta: []string{"vision"}, At: clock().Moment(ago(50 * time.Hour)), Read: true, Subject: "digits.train"},
 			},
 		},
 	}

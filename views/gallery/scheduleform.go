@@ -53,7 +53,7 @@ func scheduleFormErrors(f views.Page) views.ScheduleForm {
 func scheduleCalendar(f views.Page) views.ScheduleCalendar {
 	m := views.ScheduleCalendar{
 		Page: frame(f, "Calendar", views.SectionSchedules, views.Crumb{Name: "Schedules", URL: "#"}), Month: "November 2026", Zone: "Europe/Berlin", Earlier: "#", Later: "#", Today: "#",
-		Title: "Friday 20 November", LoadLabel: "Runs by hour; most at 02:00: 14", Load: []views.CalendarBar{{X: "8", Y: "0", Height: "24", Title: "02:00: 14 runs"}, {X: "12", Y: "12", Height: "12", Title: "03:00: 7 runs"}},
+		Title: "Friday 20 November", LoadLabel: "Runs per hour; peak 14 at 02:00", Load: []views.CalendarBar{{X: "8", Y: "0", Height: "24", Title: "02:00: 14 runs"}, {X: "12", Y: "12", Height: "12", Title: "03:00: 7 runs"}},
 		Frequent: []views.ScheduleLink{{Name: "heartbeat", URL: "#", Note: "Every minute"}},
 		Fires: []views.CalendarFire{
 			{At: "02:00", Schedule: "digits-nightly", URL: "#", State: "SUCCEEDED", Word: "Succeeded", Execution: "#a1b2c3", ExecutionURL: "#"},
@@ -62,7 +62,7 @@ func scheduleCalendar(f views.Page) views.ScheduleCalendar {
 	}
 	for i := range 42 {
 		day := i - 5
-		d := views.CalendarDay{Number: ui.Float(float64((day+29)%30 + 1)), URL: "#", Fires: "30", Bars: m.Load, Past: day < 20, Other: day < 1 || day > 30, Today: day == 20, Chosen: day == 20, Label: "30 runs"}
+		d := views.CalendarDay{Number: ui.Float(float64((day+29)%30 + 1)), URL: "#", Fires: "30", Bars: m.Load, Other: day < 1 || day > 30, Today: day == 20, Chosen: day == 20, Label: "30 runs"}
 		if day == 6 {
 			d.Failed = "2"
 		}

@@ -56,6 +56,8 @@ type ExecutionBody struct {
 	Purpose             string         `json:"purpose,omitempty" doc:"options if the execution lists the options of an input; absent for other executions"`
 	Priority            int            `json:"priority"`
 	SubmittedBy         string         `json:"submitted_by"`
+	Schedule            *LauncherBody  `json:"schedule,omitempty" doc:"Schedule that launched the execution; lists leave it out"`
+	Trigger             *LauncherBody  `json:"trigger,omitempty" doc:"Trigger that launched the execution; lists leave it out"`
 	CreatedAt           time.Time      `json:"created_at"`
 	StartedAt           *time.Time     `json:"started_at,omitempty"`
 	FinishedAt          *time.Time     `json:"finished_at,omitempty"`
@@ -77,6 +79,12 @@ type ExecutionBody struct {
 	Note                string         `json:"note,omitempty"`
 	Values              map[string]any `json:"values,omitempty" doc:"Values of the requested columns, by path; null if absent"`
 	NodesNextPage       string         `json:"nodes_next_page,omitempty" doc:"Cursor for the next nodes; pass it as page to /executions/{id}/nodes"`
+}
+
+// LauncherBody is the schedule or the trigger that launched an execution.
+type LauncherBody struct {
+	ID   uuid.UUID `json:"id"`
+	Name string    `json:"name"`
 }
 
 // ProgressBody counts the nodes of an execution by state, and its levels.

@@ -8,7 +8,7 @@ import (
 
 // NotificationRuleInput is a notification rule to store.
 type NotificationRuleInput struct {
-	Events         []string   `json:"events" minItems:"1" maxItems:"20" doc:"Events that cause messages. An execution that ends causes one message for each rule and channel, about the most specific of these events" enum:"execution.failed,execution.first_failure,execution.recovered,execution.slow,execution.succeeded,execution.cancelled,execution.waiting,approval.waiting,schedule.paused,trigger.paused,model.stage_changed"`
+	Events         []string   `json:"events" minItems:"1" maxItems:"20" doc:"Events that cause messages. An execution that ends causes one message for each rule and channel, about the most specific of these events" enum:"execution.failed,execution.first_failure,execution.recovered,execution.slow,execution.succeeded,execution.cancelled,execution.waiting,approval.waiting,schedule.paused,schedule.refused,trigger.paused,trigger.failed,model.stage_changed"`
 	Workflows      []string   `json:"workflows,omitempty" maxItems:"50" doc:"Names or patterns such as digits.*, of workflows and, for model.stage_changed, of models. Default: all"`
 	Channels       []string   `json:"channels" minItems:"1" maxItems:"50" doc:"Names of connections of the kinds slack, teams, email, pagerduty and webhook"`
 	SlowFactor     float64    `json:"slow_factor,omitempty" minimum:"0" maximum:"100" doc:"For execution.slow: multiple of the median duration of the last 20 successful executions. Default: 2"`

@@ -135,8 +135,13 @@ func Parse(text string) (Expression, error) {
 // parseEvery reads an interval: elapsed time that clock changes do not move.
 func parseEvery(text, length string) (Expression, error) {
 	every, err := time.ParseDuration(length)
+	if days, ok := strings.CutSuffix(length, "d"); err != nil && ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 10_000 {
+			return Expression{}, fmt.Errorf("%q is not a valid interval. Use %dh", shorten(length), 24*n)
+		}
+	}
 	if err != nil || every < time.Second || every%time.Second != 0 {
-		return Expression{}, fmt.Errorf("%q is not an interval: use whole seconds, minutes or hours, such as @every 90m", shorten(text))
+		return Expression{}, fmt.Errorf("%q is not a valid interval. Use whole seconds, minutes or hours, such as 90m", shorten(length))
 	}
 	return Expression{text: text, every: every, frequency: true}, nil
 }

@@ -2,6 +2,7 @@ package cron
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,11 @@ func (e Expression) Words() string {
 func (e Expression) shortWords() string {
 	if e.every > 0 {
 		return everyWords(e.every)
+	}
+	if step, ok := strings.CutPrefix(e.fields[0], "*/"); ok && !slices.ContainsFunc(e.fields[1:], func(f string) bool { return !isAny(f) }) {
+		if n, err := strconv.Atoi(step); err == nil && n > 1 && 60%n == 0 {
+			return "Every " + step + " seconds"
+		}
 	}
 	minute, hour, day, month, weekday := e.fields[1], e.fields[2], e.fields[3], e.fields[4], e.fields[5]
 	if e.fields[0] != "0" || !isAny(month) {
