@@ -430,6 +430,47 @@ func (q *Queries) InboxSchedule(ctx context.Context, id uuid.UUID) (InboxSchedul
 	return i, err
 }
 
+const inboxSweep = `-- name: InboxSweep :one
+SELECT s.name, s.workflow_name, s.version, s.reason, s.message, s.created_by, s.created AS runs,
+    (SELECT count(*) FROM input_sweep_runs r WHERE r.sweep_id = s.id AND r.state = 'SUCCEEDED')::int AS succeeded,
+    coalesce(nullif(s.objective ->> 'Metric', ''), s.objective ->> 'Output', '')::text AS objective,
+    coalesce((SELECT round((CASE WHEN s.objective ->> 'Goal' = 'min' THEN min(r.objective) ELSE max(r.objective) END)::numeric, 6)::float8
+        FROM input_sweep_runs r WHERE r.sweep_id = s.id)::text, '')::text AS best -- '': no run has a result
+FROM input_sweeps s WHERE s.id = $1
+`
+
+type InboxSweepRow struct {
+	Name         string
+	WorkflowName string
+	Version      string
+	Reason       string
+	Message      string
+	CreatedBy    uuid.UUID
+	Runs         int32
+	Succeeded    int32
+	Objective    string
+	Best         string
+}
+
+// Returns a sweep with the results of its runs.
+func (q *Queries) InboxSweep(ctx context.Context, id uuid.UUID) (InboxSweepRow, error) {
+	row := q.db.QueryRow(ctx, inboxSweep, id)
+	var i InboxSweepRow
+	err := row.Scan(
+		&i.Name,
+		&i.WorkflowName,
+		&i.Version,
+		&i.Reason,
+		&i.Message,
+		&i.CreatedBy,
+		&i.Runs,
+		&i.Succeeded,
+		&i.Objective,
+		&i.Best,
+	)
+	return i, err
+}
+
 const inboxTrigger = `-- name: InboxTrigger :one
 SELECT id, name, workflow_name, paused, owner_id FROM triggers WHERE id = $1
 `

@@ -11,7 +11,8 @@ const (
 	StartedLate    notify.Event = "execution.started_late" // after waiting for some time
 	Reclaimed      notify.Event = "quota.reclaimed"        // others needed the capacity that a task had borrowed
 	ScheduleFailed notify.Event = "schedule.failed"        // an execution that a schedule launched
-	ModelRequest   notify.Event = "model.requested"        // someone requests another stage
+	SweepEnded     notify.Event = "sweep.ended"
+	ModelRequest   notify.Event = "model.requested" // someone requests another stage
 )
 
 // Mode is where a person is notified of an event.
@@ -79,6 +80,7 @@ func Events() []Description {
 		{notify.Slow, Executions, "Slower than usual", "An execution takes more than twice the median of the last 20 successful ones.", inbox},
 		{StartedLate, Executions, "Started after waiting", "An execution that you launched starts after more than 10 minutes.", inbox},
 		{Reclaimed, Executions, "Capacity reclaimed", "A task of your execution is preempted because others need the capacity that it had borrowed.", inbox},
+		{SweepEnded, Executions, "Sweep ended", "A sweep that you created has ended, and you did not stop it.", inbox},
 		{ScheduleFailed, Schedules, "Schedule failed", "An execution of your schedule fails.", both},
 		{notify.SchedulePaused, Schedules, "Schedule paused", "FlowForge pauses your schedule after failures, or because you lost access.", both},
 		{notify.ScheduleRefused, Schedules, "Scheduled run refused", "A run of your schedule could not launch its workflow. Sent once until a run launches again.", both},

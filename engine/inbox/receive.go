@@ -28,7 +28,7 @@ const (
 func received() []string {
 	return []string{
 		"execution.succeeded", "execution.failed", "execution.cancelled", "node.approved", "node.rejected", "node.preempted",
-		"audit.schedule.pause", "audit.schedule.refuse", "audit.trigger.pause", "audit.trigger.fail", "audit.model.moved", "audit.model.requested", "audit.model.approved", "audit.model.rejected", "audit.model.withdrawn",
+		"audit.schedule.pause", "audit.schedule.refuse", "audit.trigger.pause", "audit.trigger.fail", "audit.sweep.end", "audit.model.moved", "audit.model.requested", "audit.model.approved", "audit.model.rejected", "audit.model.withdrawn",
 	}
 }
 
@@ -117,6 +117,8 @@ func (s *Service) receive(ctx context.Context, q *db.Queries, row db.InboxEvents
 		return s.scheduleRefused(ctx, q, row, data)
 	case "audit.trigger.fail":
 		return s.triggerFailed(ctx, q, row, data)
+	case "audit.sweep.end":
+		return s.sweepEnded(ctx, q, row, data)
 	case "audit.model.moved":
 		return s.moved(ctx, q, row, data)
 	case "audit.model.requested":

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/message"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/notify"
 )
@@ -168,6 +169,32 @@ func TestMySchedule(t *testing.T) {
 	b.receive()
 	last := b.items(ada)[3]
 	require.Equal(t, []any{notify.ScheduleRefused, `Your schedule "nightly" could not launch digits.train`, "The inputs cannot be used."}, []any{last.Event, last.Message.Title, last.Message.Text})
+}
+
+func TestMySweep(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.person("ada", auth.ProjectDev)
+	ended := func(reason string) uuid.UUID {
+		id := uuid.New()
+		b.exec(`INSERT INTO input_sweeps (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs,
+				objective, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key)
+			VALUES ($1, $2, $3, $4, $4, 'digits.train', '1.0.0', 'Learning rates', 'SUCCEEDED', $5, '', 'random', '[]', 1, 0, '{}',
+				'{"Metric": "loss", "Output": "", "Goal": "min"}', 3, 3, 1, 0, 1, -1, 0, $6, 'ada', now(), now(), now(), '')`, id, auth.LocalTenant, auth.LocalProject, b.workflow, reason, ada.id)
+		for i, objective := range []any{0.25, 0.125, nil} {
+			b.exec(`INSERT INTO input_sweep_runs (sweep_id, number, state, chosen, space_version, objective) VALUES ($1, $2, CASE WHEN $3::float8 IS NULL THEN 'FAILED' ELSE 'SUCCEEDED' END, '{}', 1, $3)`, id, i, objective)
+		}
+		b.record(b.system, audit.Entry{Action: "sweep.end", Kind: "sweep", ID: id.String(), Name: "Learning rates"})
+		return id
+	}
+	ended("PERSON")
+	id := ended("")
+	b.receive()
+	items := b.items(ada)
+	require.Len(t, items, 1, "she stopped the other")
+	require.Equal(t, inbox.SweepEnded, items[0].Event)
+	require.Equal(t, []string{"Learning rates has ended", "2 of 3 runs succeeded.", "/sweeps/" + id.String()}, []string{items[0].Message.Title, items[0].Message.Text, items[0].Path})
+	require.Equal(t, message.Fact{Name: "Best loss", Value: "0.125"}, items[0].Message.Facts[1])
 }
 
 func TestMyTrigger(t *testing.T) {
