@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -137,7 +138,12 @@ func (s *Service) ended(ctx context.Context, q *db.Queries, row db.InboxEventsRo
 		return err
 	}
 	o := occurrence{
-		key: end.Key(), project: end.ProjectID, tenant: end.TenantID, subject: end.WorkflowName, execution: row.ExecutionID, at: *end.FinishedAt, events: end.Events(slow), compose: end.Message,
+		key: end.Key(), project: end.ProjectID, tenant: end.TenantID, subject: end.WorkflowName, execution: row.ExecutionID, at: *end.FinishedAt, events: end.Events(slow),
+		compose: func(e notify.Event) message.Message {
+			m := end.Message(e)
+			m.Title = strings.Replace(m.Title, end.WorkflowName, executionTitle(end.WorkflowName, of.Name), 1)
+			return m
+		},
 	}
 	owner := of.SubmittedBy
 	switch {
