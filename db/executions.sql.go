@@ -344,18 +344,19 @@ func (q *Queries) ExecutionOutputs(ctx context.Context, ids []uuid.UUID, project
 }
 
 const executionPlace = `-- name: ExecutionPlace :one
-SELECT tenant_id, project_id FROM executions WHERE id = $1
+SELECT tenant_id, project_id, name FROM executions WHERE id = $1
 `
 
 type ExecutionPlaceRow struct {
 	TenantID  uuid.UUID
 	ProjectID uuid.UUID
+	Name      string
 }
 
 func (q *Queries) ExecutionPlace(ctx context.Context, id uuid.UUID) (ExecutionPlaceRow, error) {
 	row := q.db.QueryRow(ctx, executionPlace, id)
 	var i ExecutionPlaceRow
-	err := row.Scan(&i.TenantID, &i.ProjectID)
+	err := row.Scan(&i.TenantID, &i.ProjectID, &i.Name)
 	return i, err
 }
 
@@ -1415,6 +1416,15 @@ func (q *Queries) ReleaseLease(ctx context.Context, wakeAt *time.Time, iD uuid.U
 		owner,
 		epoch,
 	)
+	return err
+}
+
+const renameExecution = `-- name: RenameExecution :exec
+UPDATE executions SET name = $1 WHERE id = $2
+`
+
+func (q *Queries) RenameExecution(ctx context.Context, name string, iD uuid.UUID) error {
+	_, err := q.db.Exec(ctx, renameExecution, name, iD)
 	return err
 }
 

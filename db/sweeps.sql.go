@@ -336,15 +336,17 @@ SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, versio
 WHERE project_id = $1
     AND ($2::uuid IS NULL OR workflow_id = $2)
     AND ($3::text = '' OR state = $3)
-    AND ($4::uuid IS NULL OR id < $4)
+    AND ($4::text = '' OR name ILIKE '%' || $4 || '%')
+    AND ($5::uuid IS NULL OR id < $5)
 ORDER BY id DESC
-LIMIT $5
+LIMIT $6
 `
 
 type ListInputSweepsParams struct {
 	ProjectID  uuid.UUID
 	WorkflowID *uuid.UUID
 	State      string
+	Query      string
 	Before     *uuid.UUID
 	MaxRows    int32
 }
@@ -354,6 +356,7 @@ func (q *Queries) ListInputSweeps(ctx context.Context, arg ListInputSweepsParams
 		arg.ProjectID,
 		arg.WorkflowID,
 		arg.State,
+		arg.Query,
 		arg.Before,
 		arg.MaxRows,
 	)

@@ -9,10 +9,12 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/require"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/data/view"
+	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers"
 )
 
@@ -212,4 +215,37 @@ func (b *testBundle) cancelRequestedAt(t *testing.T, id string) *time.Time {
 	var at *time.Time
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT cancel_requested_at FROM executions WHERE id = $1", id).Scan(&at))
 	return at
+}
+
+// TestAnObjectiveThatNoRunReported: the form of a sweep warns about a misspelled metric.
+func TestAnObjectiveThatNoRunReported(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, `{name: swept, version: 1.0.0, inputs: [{name: x, type: Integer, default: 1}], operators: [{name: go, type: noop}]}`)
+	form := func(objective string) string {
+		t.Helper()
+		sent := url.Values{"sweep.on.x": {"1"}, "sweep.kind.x": {"values"}, "sweep.values.x": {"1, 2"}, "sweep.method": {"grid"}, "sweep.objective_kind": {"metric"}, "sweep.objective": {objective}, "sweep.goal": {"max"}, "sweep.value": {"best"}, "$panel": {"1"}}
+		return b.member.send(t, http.MethodPost, "/workflows/swept/sweep", "application/x-www-form-urlencoded", sent.Encode()).body
+	}
+	require.NotContains(t, form("acuracy"), "has reported", "no run has reported anything")
+	id := b.member.post(t, "/api/v1/executions", `{"workflow": "swept"}`).object(t, http.StatusCreated)["execution_id"].(string)
+	e, err := b.executions.Get(b.ctx, uuid.MustParse(id))
+	require.NoError(t, err)
+	require.NoError(t, b.telemetry.AppendMetrics(auth.AsSystem(b.ctx), []telemetry.Point{{
+		TenantID: e.TenantID, ProjectID: e.ProjectID, ExecutionID: e.ID, Node: "go", Attempt: 1, Seq: 1, Name: "accuracy", Kind: telemetry.Gauge, Step: new(int64), Value: 0.5, Time: time.Now(),
+	}}))
+	require.Eventually(t, func() bool {
+		if err := b.deps.Index.Note(b.ctx, []uuid.UUID{e.ID}); err != nil {
+			return false
+		}
+		fields, err := b.deps.Index.FreshFields(auth.WithSubject(b.ctx, auth.Local()))
+		if err != nil {
+			return false
+		}
+		return slices.ContainsFunc(fields.Names.Fields(), func(f search.Field) bool { return f.Path() == "metrics.accuracy" })
+	}, 30*time.Second, 20*time.Millisecond)
+	wrong := form("acuracy")
+	require.Contains(t, wrong, "No run of swept has reported “acuracy”.")
+	require.Contains(t, wrong, "Did you mean accuracy?")
+	require.NotContains(t, form("accuracy"), "has reported")
 }

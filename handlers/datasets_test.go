@@ -50,4 +50,5 @@ func TestTheDatasetPageShowsStatisticsAndDrift(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, b.member.submit(t, page+"/aliases", "version", "2", "alias", "golden").status)
 	require.Contains(t, b.member.get(t, page+"?version=golden").body, "Version 2")
 	require.Contains(t, b.member.get(t, "/datasets?q=adult").body, "people/adults")
+	require.Contains(t, b.member.get(t, "/search?q=adult").body, `href="`+page+`"`)
 }

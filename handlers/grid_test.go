@@ -83,6 +83,12 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Contains(t, done.body, "Tagged 2 of 2 executions")
 	require.NotContains(t, done.body, "elsewhere")
 	require.Equal(t, 2, strings.Count(page("where=tag:baseline", http.StatusOK), `name="id"`))
+	both := url.Values{"action": {"tag"}, "tag": {"best, candidate"}, "id": {one}}
+	require.Contains(t, b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", both.Encode()).body, "Adds the tags “best” and “candidate”.")
+	both.Set("step", "apply")
+	both.Set("key", uuid.NewString())
+	require.Equal(t, http.StatusSeeOther, b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", both.Encode()).status)
+	require.Contains(t, page("where=tag:candidate", http.StatusOK), "/executions/"+one)
 	down := setup(t)
 	require.Equal(t, http.StatusServiceUnavailable, down.member.get(t, "/executions?where=lr%3D1").status, "the page says that ClickHouse does not answer")
 	require.Equal(t, http.StatusOK, down.member.get(t, "/executions").status)

@@ -81,4 +81,34 @@ func TestLaunchWithTagsAndANote(t *testing.T) {
 	written, err := b.index.Labels(auth.WithSubject(t.Context(), auth.Local()), []uuid.UUID{id})
 	require.NoError(t, err)
 	require.Equal(t, index.Labels{Tags: []string{"baseline", "second"}, Note: "The first try"}, written[id])
+
+	again := controls(t, b.get(t, launchPath+"?from="+id.String()))
+	require.Equal(t, "baseline, second", again.Get("tags"), "another launch keeps the tags")
+	require.Empty(t, again.Get("note"))
+	require.Empty(t, again.Get("name"))
+}
+
+// TestLabelsOnThePage: the page shows the tags and the note of an execution. Its form changes them and
+// the name, keeps what was typed when it is refused, and leaves what another person added.
+func TestLabelsOnThePage(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, `{name: labelled, version: 1.0.0, operators: [{name: one, type: noop}]}`)
+	id := b.member.post(t, "/api/v1/executions", `{"workflow": "labelled", "name": "first", "tags": ["baseline", "old"], "note": "Why it ran"}`).object(t, http.StatusCreated)["execution_id"].(string)
+	page := "/executions/" + id
+	b.member.get(t, page).says(t, http.StatusOK, `<li class="tag">baseline</li>`, "Why it ran", `data-dialog="labels"`)
+	b.member.get(t, page+"/labels").says(t, http.StatusOK, `value="baseline, old"`)
+
+	was := []string{"name_was", "first", "tags_was", "baseline\r\nold", "note_was", "Why it ran"}
+	refused := b.member.submit(t, page+"/labels", append(was, "name", "second", "tags", strings.Repeat("x", 65), "note", "typed")...)
+	refused.says(t, http.StatusUnprocessableEntity, "A tag can have at most 64 characters.", `value="second"`, "typed", "Error: ", `href="#label-tags"`)
+	b.member.post(t, "/api/v1/executions/"+id+"/labels", `{"add": ["of another"]}`).object(t, http.StatusOK)
+	saved := b.member.submit(t, page+"/labels", append(was, "name", "second", "tags", "baseline, new", "note", "Why it ran")...)
+	require.Equal(t, http.StatusSeeOther, saved.status, saved.body)
+	got := b.member.get(t, "/api/v1/executions/"+id).object(t, http.StatusOK)
+	require.Equal(t, "second", got["name"])
+	require.Equal(t, []any{"baseline", "new", "of another"}, got["tags"])
+	require.Equal(t, "Why it ran", got["note"])
+	renamed := b.member.post(t, "/api/v1/executions/"+id+"/labels", `{"name": "`+strings.Repeat("n", 201)+`"}`)
+	require.Equal(t, http.StatusUnprocessableEntity, renamed.status, renamed.body)
 }

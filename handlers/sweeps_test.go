@@ -75,6 +75,8 @@ func TestSweepPages(t *testing.T) {
 	shown := b.member.get(t, path)
 	shown.says(t, http.StatusOK, "Grid of x", "of 6 ended", "Launch the best again", "Save the best as a preset", "Compare the best 5", "1, 2, 4", "Add runs")
 	b.member.get(t, "/sweeps").says(t, http.StatusOK, "Grid of x", "6 of 6", "Grid over x, mode")
+	b.member.get(t, "/search?q=grid+of").says(t, http.StatusOK, `href="`+path+`"`)
+	require.NotContains(t, b.member.get(t, "/search?q=grid_of").body, path)
 	b.member.get(t, "/sweeps?state=RUNNING").says(t, http.StatusOK, "No sweep has this state")
 
 	var frame views.PlotFrame

@@ -168,6 +168,9 @@ func (listKind) render(t *Type, v any) string {
 	if !ok {
 		return inputText(v)
 	}
+	if len(list) == 0 {
+		return "empty list"
+	}
 	return renderSome(len(list), func(i int) string { return t.Elem.Render(list[i]) })
 }
 
@@ -181,7 +184,7 @@ func renderSome(n int, part func(int) string) string {
 		parts = append(parts, fmt.Sprintf("… and %d more", n-6))
 	}
 	if n == 0 {
-		return "None"
+		return "none"
 	}
 	return strings.Join(parts, ", ")
 }

@@ -103,7 +103,7 @@ func (optionalKind) control(r *formReader, t *Type, name string, segments []stri
 
 func (optionalKind) render(t *Type, v any) string {
 	if v == nil {
-		return "None"
+		return "none"
 	}
 	return t.Elem.Render(v)
 }

@@ -34,6 +34,7 @@ type CompareRun struct {
 	Index       int // of its colour and dash
 	Short, URL  string
 	Title       string
+	Name        string // its own name, or ""
 	State       string
 	Note        string // its first values that differ from the others
 	Launched    ui.Moment
@@ -140,6 +141,15 @@ func (r CompareRun) swatch() string {
 		return "s-more"
 	}
 	return "s" + strconv.Itoa(r.Index)
+}
+
+// nameParts are the pieces of a name between which it can wrap.
+func nameParts(name string) []string {
+	var parts []string
+	for _, part := range strings.SplitAfter(name, ".") {
+		parts = append(parts, strings.SplitAfter(part, "_")...)
+	}
+	return parts
 }
 
 // columns is the number of columns of the table.

@@ -54,6 +54,7 @@ type ExecutionHead struct {
 	GPUHours                 string // "12.5 GPU-hours", "" without any
 	Failure                  *FailureNotice
 	Keeping                  Keeping
+	Labels                   ExecutionLabels
 	Wait                     WaitPanel // why the execution waits
 	Sweep                    SweepLink
 	Trigger                  TriggerLink

@@ -110,7 +110,7 @@ type LaunchCheck struct {
 	States   string // what the rules of fields say about the values, as JSON; "" without rules
 }
 
-// Verdict is one statement of the check. Tone is "ok", "wait" or "no".
+// Verdict is one statement of the check. Tone is "ok", "wait", "warn" or "no".
 type Verdict struct {
 	Tone, Strong, Text string
 	Links              []forms.ErrorLine
@@ -140,6 +140,8 @@ func verdictIcon(tone string) string {
 		return "SUCCEEDED"
 	case "no":
 		return "FAILED"
+	case "warn":
+		return "warn"
 	}
 	return "READY"
 }
@@ -165,9 +167,9 @@ func (p LaunchPage) isEmpty() bool { return len(p.Form.Controls()) == 0 }
 // state is the state symbol in the launch bar.
 func (c LaunchCheck) state() string {
 	switch {
-	case c.Never:
+	case c.Never || !c.Ready:
 		return "FAILED"
-	case c.Ready && !c.Waits:
+	case !c.Waits:
 		return "SUCCEEDED"
 	}
 	return "READY"

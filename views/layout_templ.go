@@ -1105,7 +1105,7 @@ func palette(page Page) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "\" role=\"search\"><label class=\"vh\" for=\"palette-q\">Search workflows, executions, reports, artifacts, pages and commands</label> <input class=\"palette-input\" id=\"palette-q\" name=\"q\" type=\"search\" placeholder=\"Search, or jump to a page or a command\" autocomplete=\"off\" hx-get=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 90, "\" role=\"search\"><label class=\"vh\" for=\"palette-q\">Search by name or ID, pages and commands</label> <input class=\"palette-input\" id=\"palette-q\" name=\"q\" type=\"search\" placeholder=\"Search, or jump to a page or a command\" autocomplete=\"off\" hx-get=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

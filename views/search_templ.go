@@ -57,7 +57,7 @@ func SearchPage(m Search) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\"><label class=\"vh\" for=\"search-q\">Search workflows, executions and artifacts</label> <input class=\"input\" type=\"search\" id=\"search-q\" name=\"q\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\"><label class=\"vh\" for=\"search-q\">Search by name or ID</label> <input class=\"input\" type=\"search\" id=\"search-q\" name=\"q\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -70,7 +70,7 @@ func SearchPage(m Search) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" placeholder=\"A workflow, an execution or an artifact\"> <button class=\"btn btn-s btn-primary\" type=\"submit\">Search</button></form><section class=\"card\" aria-label=\"Results\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "\" placeholder=\"Part of a name, or an ID\"> <button class=\"btn btn-s btn-primary\" type=\"submit\">Search</button></form><section class=\"card\" aria-label=\"Results\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -80,7 +80,7 @@ func SearchPage(m Search) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if len(m.Groups) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No results", "No workflow, execution, run or artifact has \""+m.Query+"\" in its name.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No results", "Nothing has “"+m.Query+"” in its name.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -105,10 +105,20 @@ type SweepRuns struct {
 	Rows    []SweepRunRow
 	Pager   ui.Pager
 	Total   string
+	Empty   string // why there are no rows
+	Ended   bool
 
 	TableURL                   string // the runs as a table of executions
 	BestURL, PresetURL, TopURL string // launch the best again, save it as a preset, compare the best
 	TopName                    string
+}
+
+// emptyTitle is the title of a table without rows.
+func (m SweepRuns) emptyTitle() string {
+	if m.Ended {
+		return "No runs"
+	}
+	return "No runs yet"
 }
 
 // SweepColumn is a column of the runs. It sorts if it has an URL.

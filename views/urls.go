@@ -115,6 +115,9 @@ func StreamURL(id string, q url.Values) string { return withQuery(ExecutionURL(i
 // CancelURL is the confirmation page of a cancellation; a POST cancels the execution.
 func CancelURL(id string) string { return ExecutionURL(id) + "/cancel" }
 
+// LabelsURL is the form of the name, the tags and the note of an execution.
+func LabelsURL(id string) string { return ExecutionURL(id) + "/labels" }
+
 // NodeURL is the page of a node.
 func NodeURL(id, node string) string { return ExecutionURL(id) + "/nodes/" + url.PathEscape(node) }
 

@@ -19,9 +19,10 @@ import (
 
 // Bounds of what users add to an execution.
 const (
-	maxTags = 50
-	maxTag  = 64   // characters
-	maxNote = 4000 // characters
+	maxTags  = 50
+	maxTag   = 64   // characters
+	maxNote  = 4000 // characters
+	maxTitle = 200  // characters
 )
 
 // Labels are what users add to an execution.
@@ -30,10 +31,12 @@ type Labels struct {
 	Note string
 }
 
-// Change changes the labels of an execution. A nil Note leaves the note, "" removes it.
+// Change changes the labels of an execution. A nil Note leaves the note, "" removes it; so does Name
+// with the name.
 type Change struct {
 	Add, Remove []string
 	Note        *string
+	Name        *string
 }
 
 // check normalises a change, or returns what is wrong with it. tags is the name of the field with the
@@ -58,6 +61,13 @@ func (c *Change) check(tags string) error {
 		}
 		if strings.Contains(note, "\x00") || !utf8.ValidString(note) {
 			fields = append(fields, apperr.Field{Path: "note", Message: "The note must be text."})
+		}
+	}
+	if c.Name != nil {
+		name := strings.TrimSpace(*c.Name)
+		c.Name = &name
+		if utf8.RuneCountInString(name) > maxTitle || strings.ContainsAny(name, "\n\r\x00") || !utf8.ValidString(name) {
+			fields = append(fields, apperr.Field{Path: "name", Message: fmt.Sprintf("A name is a single line of at most %d characters.", maxTitle)})
 		}
 	}
 	if len(fields) > 0 {
@@ -141,7 +151,7 @@ func (s *Service) Labels(ctx context.Context, executions []uuid.UUID) (map[uuid.
 	return labels, nil
 }
 
-// Label changes the tags and the note of an execution. It requires the right to launch in its
+// Label changes the name, the tags and the note of an execution. It requires the right to launch in its
 // project.
 func (s *Service) Label(ctx context.Context, execution uuid.UUID, c Change) (Labels, error) {
 	return s.label(ctx, execution, c, false)
@@ -200,15 +210,22 @@ func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry 
 		if dry {
 			return errDry
 		}
-		if slices.Equal(before.Tags, after.Tags) && before.Note == after.Note {
+		was, is := map[string]any{"tags": before.Tags, "note": before.Note}, map[string]any{"tags": after.Tags, "note": after.Note}
+		renamed := c.Name != nil && *c.Name != place.Name
+		if renamed {
+			was["name"], is["name"] = place.Name, *c.Name
+			if err := q.RenameExecution(ctx, *c.Name, execution); err != nil {
+				return err
+			}
+		}
+		if !renamed && slices.Equal(before.Tags, after.Tags) && before.Note == after.Note {
 			return nil
 		}
 		if err := q.NoteChanges(ctx, []uuid.UUID{execution}); err != nil {
 			return err
 		}
 		return audit.Record(ctx, q, audit.Entry{
-			Action: "execution.label", Kind: "execution", ID: execution.String(), TenantID: place.TenantID, ProjectID: place.ProjectID,
-			Old: map[string]any{"tags": before.Tags, "note": before.Note}, New: map[string]any{"tags": after.Tags, "note": after.Note},
+			Action: "execution.label", Kind: "execution", ID: execution.String(), TenantID: place.TenantID, ProjectID: place.ProjectID, Old: was, New: is,
 		})
 	})
 	if errors.Is(err, errDry) {

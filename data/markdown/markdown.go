@@ -18,7 +18,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Render returns source as HTML. It drops HTML in the source, and the addresses of images, which
+// Render returns source as HTML. It drops HTML in the source. Images become links, because loading them
 // would reveal the reader to their servers.
 func Render(source []byte) (string, error) {
 	var out bytes.Buffer
@@ -143,8 +143,39 @@ func converter() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(extension.Linkify, extension.Strikethrough, extension.TaskList,
 			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
-		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(checkBoxes{}, 100))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(checkBoxes{}, 100), util.Prioritized(images{}, 100))),
 	)
+}
+
+// images renders images as links with their descriptions.
+type images struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (images) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindImage, func(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+		image, ok := node.(*ast.Image)
+		if !ok {
+			return ast.WalkContinue, nil
+		}
+		address := util.EscapeHTML(util.URLEscape(image.Destination, true))
+		linked := false // a link cannot contain another one
+		for parent := node.Parent(); parent != nil; parent = parent.Parent() {
+			linked = linked || parent.Kind() == ast.KindLink
+		}
+		switch {
+		case linked && entering && !node.HasChildren():
+			_, _ = w.WriteString("image")
+		case linked:
+		case !entering:
+			_, _ = w.WriteString("</a>")
+		default:
+			_, _ = fmt.Fprintf(w, `<a href="%s">`, address)
+			if !node.HasChildren() {
+				_, _ = w.Write(address)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
 }
 
 // checkBoxes renders the boxes of task lists as characters, because a reader cannot change them.

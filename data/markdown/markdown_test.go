@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/data/markdown"
 )
 
-const hostile = "<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](/executions) ![c](https://other.example/pixel.png)\n\n" +
+const hostile = "<script>alert(1)</script>\n\n[a](javascript:alert(1)) [b](/executions) ![c](https://other.example/pixel.png) ![d](javascript:alert(2))\n\n" +
 	"<img src=x onerror=alert(1)>\n\n| a | b |\n|--:|---|\n| 1 | <b onclick=x>2</b> |\n\n- [x] done\n"
 
 func TestNothingInMarkdownExecutesOrLoads(t *testing.T) {
@@ -21,11 +21,12 @@ func TestNothingInMarkdownExecutesOrLoads(t *testing.T) {
 	require.Empty(t, nested)
 	require.Len(t, pieces, 1)
 	for _, html := range []string{whole, pieces[0].HTML} {
-		for _, bad := range []string{"<script", "javascript:", "onerror", "onclick", "other.example"} {
+		for _, bad := range []string{"<script", "javascript:", "onerror", "onclick", "<img"} {
 			require.NotContains(t, html, bad)
 		}
 		require.Contains(t, html, `href="/executions"`)
 		require.Contains(t, html, "☑ done")
+		require.Contains(t, html, `<a href="https://other.example/pixel.png" rel="nofollow noreferrer">c</a>`)
 	}
 	require.Contains(t, pieces[0].HTML, `role="region" aria-label="Table 1, scrollable"`)
 	require.Contains(t, pieces[0].HTML, `<th scope="col"`)

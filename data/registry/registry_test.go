@@ -151,6 +151,7 @@ func TestRulesProposeBetterVersions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	rule := registry.Rule{Metric: "accuracy", Better: registry.Higher, SameTestSet: true}
+	require.Equal(t, "loss at least 0.01 lower than in production", registry.Rule{Metric: "loss", Better: registry.Lower, Margin: 0.01}.Text())
 	require.NoError(t, b.registry.SetPolicy(b.admin, "", registry.Policy{Approval: true, Propose: true, Rules: []registry.Rule{rule}}))
 	b.register("1", 0.9, "test@1")
 	first := b.model().Requests
@@ -165,7 +166,7 @@ func TestRulesProposeBetterVersions(t *testing.T) {
 	open := b.model().Requests
 	require.Len(t, open, 1)
 	require.Equal(t, "4", open[0].Version)
-	require.Equal(t, []registry.Check{{Text: "accuracy at least that of production, on the same test set", OK: true, Detail: "0.9, 0.9 in production"}}, open[0].Checks)
+	require.Equal(t, []registry.Check{{Text: "accuracy at least as high as in production, on the same test set", OK: true, Detail: "0.9, 0.9 in production"}}, open[0].Checks)
 
 	require.NoError(t, b.registry.SetPolicy(b.admin, "net", registry.Policy{}))
 	require.False(t, b.model().Policy.Approval, "the model has its own policy")

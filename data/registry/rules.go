@@ -73,12 +73,14 @@ func (r Rule) judge(candidate catalogue.Entry, current *catalogue.Entry) Check {
 
 // Text is the rule for users.
 func (r Rule) Text() string {
-	text := r.Metric + " at least that of production"
-	if r.Better == Lower {
-		text = r.Metric + " at most that of production"
-	}
-	if r.Margin > 0 {
-		text += ", better by " + number(r.Margin)
+	text := r.Metric + " at least as high as in production"
+	switch {
+	case r.Better == Lower && r.Margin > 0:
+		text = r.Metric + " at least " + number(r.Margin) + " lower than in production"
+	case r.Better == Lower:
+		text = r.Metric + " at most as high as in production"
+	case r.Margin > 0:
+		text = r.Metric + " at least " + number(r.Margin) + " higher than in production"
 	}
 	if r.SameTestSet {
 		text += ", on the same test set"

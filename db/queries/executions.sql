@@ -28,7 +28,10 @@ LIMIT 1;
 SELECT * FROM executions WHERE id = @id;
 
 -- name: ExecutionPlace :one
-SELECT tenant_id, project_id FROM executions WHERE id = @id;
+SELECT tenant_id, project_id, name FROM executions WHERE id = @id;
+
+-- name: RenameExecution :exec
+UPDATE executions SET name = @name WHERE id = @id;
 
 -- name: ListExecutions :many
 SELECT * FROM executions e

@@ -20,6 +20,7 @@ SELECT * FROM input_sweeps
 WHERE project_id = @project_id
     AND (sqlc.narg(workflow_id)::uuid IS NULL OR workflow_id = sqlc.narg(workflow_id))
     AND (@state::text = '' OR state = @state)
+    AND (@query::text = '' OR name ILIKE '%' || @query || '%')
     AND (sqlc.narg(before)::uuid IS NULL OR id < sqlc.narg(before))
 ORDER BY id DESC
 LIMIT @max_rows;

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -165,9 +166,9 @@ func (c Curves) Frame(slots int, keys []string) curve.Frame {
 		points = append(points, line)
 	}
 	f := curve.NewFrame(points, slots)
-	names := c.names()
+	names, dashes := c.names()
 	for i := range f.Lines {
-		f.Lines[i].Name, f.Lines[i].Index = names[i], c.Curves[i].Index
+		f.Lines[i].Name, f.Lines[i].Index, f.Lines[i].Dash = names[i], c.Curves[i].Index, dashes[i]
 	}
 	if keys == nil {
 		return f
@@ -179,27 +180,50 @@ func (c Curves) Frame(slots int, keys []string) curve.Frame {
 	return f.Group(groups)
 }
 
-// names are the names of the curves: the execution, and what several of its curves differ in.
-func (c Curves) names() []string {
+// namedLetters is the length from which the name of an execution is shortened in the name of a curve.
+const namedLetters = 28
+
+// names are the names of the curves: the execution, and what several of its curves differ in. Curves
+// that differ in the same way have the same dash.
+func (c Curves) names() (names []string, dashes []int) {
+	titles := map[uuid.UUID]string{}
+	for _, e := range c.Executions {
+		if e.Name != "" {
+			titles[e.ID] = cut(e.Name, namedLetters) + " "
+		}
+	}
 	own, nodes := map[uuid.UUID]int{}, map[string]bool{}
 	for _, one := range c.Curves {
 		own[one.Execution]++
 		nodes[one.Node] = true
 	}
-	names := make([]string, len(c.Curves))
+	names, dashes = make([]string, len(c.Curves)), make([]int, len(c.Curves))
+	parts := make([]string, len(c.Curves))
 	for i, one := range c.Curves {
-		names[i] = "#" + Short(one.Execution)
-		if own[one.Execution] == 1 {
-			continue
+		if own[one.Execution] > 1 && len(nodes) > 1 {
+			parts[i] += " " + one.Node
 		}
-		if len(nodes) > 1 {
-			names[i] += " " + one.Node
-		}
-		if len(one.Tags) > 0 {
-			names[i] += " " + tagText(one.Tags)
+		if own[one.Execution] > 1 && len(one.Tags) > 0 {
+			parts[i] += " " + tagText(one.Tags)
 		}
 	}
-	return names
+	kinds := slices.Compact(slices.Sorted(slices.Values(parts)))
+	for i, one := range c.Curves {
+		names[i], dashes[i] = titles[one.Execution]+"#"+Short(one.Execution)+parts[i], one.Index
+		if len(kinds) > 1 {
+			dashes[i] = slices.Index(kinds, parts[i])
+		}
+	}
+	return names, dashes
+}
+
+// cut shortens a text.
+func cut(text string, most int) string {
+	letters := []rune(text)
+	if len(letters) <= most {
+		return text
+	}
+	return strings.TrimSpace(string(letters[:most-1])) + "…"
 }
 
 // Groups returns the key of each execution for a path, such as inputs:lr, and the paths that

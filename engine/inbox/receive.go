@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -144,7 +145,12 @@ func (s *Service) ended(ctx context.Context, q *db.Queries, row db.InboxEventsRo
 		return err
 	}
 	o := occurrence{
-		key: end.Key(), project: end.ProjectID, tenant: end.TenantID, subject: end.WorkflowName, execution: row.ExecutionID, at: *end.FinishedAt, events: end.Events(slow), compose: end.Message,
+		key: end.Key(), project: end.ProjectID, tenant: end.TenantID, subject: end.WorkflowName, execution: row.ExecutionID, at: *end.FinishedAt, events: end.Events(slow),
+		compose: func(e notify.Event) message.Message {
+			m := end.Message(e)
+			m.Title = strings.Replace(m.Title, end.WorkflowName, executionTitle(end.WorkflowName, of.Name), 1)
+			return m
+		},
 	}
 	owner := of.SubmittedBy
 	switch {

@@ -34,6 +34,12 @@ func TestWhatILaunched(t *testing.T) {
 	require.Equal(t, "train failed: out of memory", b.items(ada)[1].Message.Text)
 	b.receive()
 	require.Len(t, b.items(ada), 4, "a second look finds nothing new")
+
+	id = b.launched(ada)
+	b.exec("UPDATE executions SET name = 'best run' WHERE id = $1", id)
+	b.ends(id, "FAILED", time.Minute)
+	b.receive()
+	require.Contains(t, b.items(ada)[4].Message.Title, "digits.train “best run” ")
 }
 
 func TestSlowerThanUsual(t *testing.T) {

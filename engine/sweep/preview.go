@@ -79,7 +79,7 @@ func (s *Service) forecast(ctx context.Context, p *plan, out *Preview) error {
 	}
 	out.FitsNow = n
 	if n < most {
-		out.Reason = fmt.Sprintf("%d of %d runs can run concurrently now; the others wait for capacity.", n, most)
+		out.Reason = "The others wait for capacity."
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (s *Service) List(ctx context.Context, l Listed) ([]Sweep, *uuid.UUID, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	params := db.ListInputSweepsParams{ProjectID: subject.ProjectID, State: string(l.State), Before: l.Before}
+	params := db.ListInputSweepsParams{ProjectID: subject.ProjectID, State: string(l.State), Before: l.Before, Query: db.EscapeLike(l.Text)}
 	if l.Workflow != "" {
 		w, err := s.config.Workflows.Get(ctx, l.Workflow)
 		if err != nil {
@@ -63,6 +63,9 @@ func (s *Service) List(ctx context.Context, l Listed) ([]Sweep, *uuid.UUID, erro
 	list, err := s.complete(ctx, subject, rows)
 	return list, next, err
 }
+
+// Installing reports whether this server installs what the method needs.
+func (s *Service) Installing(m Method) bool { return m == TPE && s.config.Optuna.Installing() }
 
 // complete adds counts and best runs to sweeps.
 func (s *Service) complete(ctx context.Context, subject auth.Subject, rows []db.InputSweep) ([]Sweep, error) {

@@ -300,6 +300,7 @@ type Filter struct {
 // Listed selects sweeps of the caller's project.
 type Listed struct {
 	Workflow string     // name or ID; "": all
+	Text     string     // a part of the name; "": all
 	State    State      // "": all
 	Before   *uuid.UUID // the last of the page before
 	Limit    int

@@ -176,7 +176,7 @@ func (h *tableAPI) apiLabel(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	labels, err := h.Table.Index.Label(ctx, id, index.Change{Add: in.Body.Add, Remove: in.Body.Remove, Note: in.Body.Note})
+	labels, err := h.Table.Index.Label(ctx, id, index.Change{Add: in.Body.Add, Remove: in.Body.Remove, Note: in.Body.Note, Name: in.Body.Name})
 	if err != nil {
 		return nil, err
 	}

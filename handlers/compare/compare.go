@@ -194,7 +194,7 @@ func (h *Pages) legend(r *http.Request, c choice, compared comparison.Comparison
 	notes := differences(compared)
 	for i, e := range compared.Executions {
 		run := views.CompareRun{
-			Index: i + 1, Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Title: label.ExecutionTitle(e) + " " + e.Version,
+			Index: i + 1, Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Title: label.ExecutionTitle(e) + " " + e.Version, Name: e.Name,
 			State: string(e.Status), Note: notes[i], Launched: clock.Moment(e.CreatedAt), RemoveURL: c.without(e.ID),
 			Baseline: len(compared.Executions) > 1 && i == compared.Baseline,
 		}

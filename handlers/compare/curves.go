@@ -87,6 +87,7 @@ type frameBody struct {
 type lineBody struct {
 	Name  string  `json:"name"`
 	Index int     `json:"index"`
+	Dash  int     `json:"dash"`
 	Y     figures `json:"y"`
 	Low   figures `json:"low,omitempty"`
 	High  figures `json:"high,omitempty"`
@@ -149,7 +150,7 @@ func bodyOf(f curve.Frame, read comparison.Curves, c choice, zone *time.Location
 		b.X = []float64{}
 	}
 	for _, l := range f.Lines {
-		b.Lines = append(b.Lines, lineBody{Name: l.Name, Index: l.Index, Y: l.Y, Low: l.Low, High: l.High})
+		b.Lines = append(b.Lines, lineBody{Name: l.Name, Index: l.Index, Dash: l.Dash, Y: l.Y, Low: l.Low, High: l.High})
 	}
 	return b
 }

@@ -85,9 +85,7 @@ func (h *lists) bulk(w http.ResponseWriter, r *http.Request) error {
 		Danger: action == table.ActionCancel || action == table.ActionDelete, Back: backTo(f.Get("back")),
 	}
 	command := table.Bulk{Action: action, IDs: ids, Key: key, DryRun: !run}
-	if tag != "" {
-		command.Change = index.Change{Add: []string{tag}}
-	}
+	command.Change = index.Change{Add: label.SplitTags(tag)}
 	outcomes, err := h.Table.Apply(r.Context(), command)
 	if apperr.Is(err, apperr.Invalid) {
 		m.Heading, m.Lead, m.Failed = verb+" executions", "Nothing was changed.", apperr.MessageOf(err)
@@ -108,7 +106,7 @@ func (h *lists) bulk(w http.ResponseWriter, r *http.Request) error {
 	of := units.Plural(len(outcomes), "execution", "executions")
 	m.Heading, m.Lead = verb+" "+of, "Nothing has changed yet. The command applies to "+units.Number(int64(m.Able))+" of "+of+"."
 	if action == table.ActionTag {
-		m.Lead += " The tag is " + strconv.Quote(tag) + "."
+		m.Lead += " " + table.TagsText(command.Change)
 	}
 	return web.Render(w, r, http.StatusOK, views.BulkView(m))
 }
@@ -155,7 +153,7 @@ func (h *lists) bulkResults(w http.ResponseWriter, r *http.Request) error {
 	if verb == "" {
 		return apperr.New(apperr.Invalid, "%s is not a command.", strconv.Quote(action))
 	}
-	outcomes, err := h.Table.Results(r.Context(), table.Ran{Action: action, Tag: tag, IDs: ids, Created: created})
+	outcomes, err := h.Table.Results(r.Context(), table.Ran{Action: action, Tags: label.SplitTags(tag), IDs: ids, Created: created})
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (h *lists) logHits(r *http.Request, q index.LineQuery) views.LogHits {
 		m.Note = "Line numbers and surrounding lines are missing, because these logs are too long to number within 10 s."
 	}
 	if !found.From.IsZero() {
-		m.Range = "Logs of executions launched since " + clock.Moment(found.From).Text + ". Change this with since:, as in since:90d."
+		m.Range = "Logs of executions launched since " + clock.Moment(found.From).Text + ". Add since:90d to search further back."
 	}
 	if q.Limit == hitsInTable {
 		m.AllURL = views.LogHitsURL(where, "")

@@ -116,6 +116,8 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/executions/{id}/stream", h.Page.Serve(h.executionStream))
 	r.Get("/executions/{id}/cancel", h.Page.Serve(h.cancelPage))
 	r.Post("/executions/{id}/cancel", h.Page.Serve(h.cancel))
+	r.Get("/executions/{id}/labels", h.Page.Serve(h.labelsPage))
+	r.Post("/executions/{id}/labels", h.Page.Serve(h.saveLabels))
 	r.Post("/executions/{id}/pause", h.Page.Serve(h.pause))
 	r.Post("/executions/{id}/unpause", h.Page.Serve(h.unpause))
 	r.Post("/executions/{id}/keep", h.Page.Serve(h.keep))

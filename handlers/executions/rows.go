@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -52,7 +53,8 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) (
 		if awaitingApproval[e.ID] {
 			rows[i].State = ui.AwaitingApproval
 		}
-		rows[i].Inputs = shortNames(figures(inputs[i], differing[e.WorkflowID], inputsShown))
+		names := changedFirst(differing[e.WorkflowID], list, inputs, i)
+		rows[i].Inputs = shortNames(figures(inputs[i], names, inputsShown))
 		rows[i].Results = figures(e.Outputs, sortedNames(e.Outputs), resultsShown)
 	}
 	return rows, nil
@@ -123,6 +125,31 @@ func differingInputs(list []query.Execution, inputs []map[string]any) map[uuid.U
 		})
 	}
 	return names
+}
+
+// changedFirst moves the inputs in which list[i] differs from the executions of its workflow beside it to
+// the front: those that a sweep varies.
+func changedFirst(names []string, list []query.Execution, inputs []map[string]any, i int) []string {
+	var beside []map[string]any
+	for _, step := range []int{-1, 1} {
+		for k := i + step; k >= 0 && k < len(list); k += step {
+			if list[k].WorkflowID == list[i].WorkflowID {
+				beside = append(beside, inputs[k])
+				break
+			}
+		}
+	}
+	rank := func(name string) int {
+		for _, other := range beside {
+			if !reflect.DeepEqual(other[name], inputs[i][name]) {
+				return 0
+			}
+		}
+		return 1
+	}
+	sorted := slices.Clone(names)
+	slices.SortStableFunc(sorted, func(a, b string) int { return rank(a) - rank(b) })
+	return sorted
 }
 
 func sortedNames(values map[string]any) []string {

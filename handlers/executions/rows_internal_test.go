@@ -12,6 +12,24 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
+// TestRowsOfASweepShowWhatItVaries: older executions with other values do not hide what differs from
+// the rows beside.
+func TestRowsOfASweepShowWhatItVaries(t *testing.T) {
+	t.Parallel()
+	run := func(lr, epochs, size string) query.Execution {
+		return query.Execution{Inputs: map[string]any{"epochs": json.Number(epochs), "lr": json.Number(lr), "size": json.Number(size)}}
+	}
+	list := []query.Execution{run("0.1", "2", "32"), run("0.1", "2", "64"), run("0.2", "3", "64"), run("0.3", "4", "64")}
+	inputs := make([]map[string]any, len(list))
+	for i, e := range list {
+		inputs[i] = parts(e.Inputs)
+	}
+	names := differingInputs(list, inputs)[uuid.Nil]
+	require.Equal(t, []string{"epochs", "lr", "size"}, names)
+	require.Equal(t, []string{"size", "epochs", "lr"}, changedFirst(names, list, inputs, 0))
+	require.Equal(t, []string{"epochs", "lr", "size"}, changedFirst(names, list, inputs, 3))
+}
+
 func TestRowsShowPartsThatDiffer(t *testing.T) {
 	t.Parallel()
 	run := func(lr string) query.Execution {

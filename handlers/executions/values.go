@@ -49,8 +49,11 @@ func rendererOf(name string, t *typeregistry.Type, v any) *ui.Renderer {
 
 func builtInValue(name string, t *typeregistry.Type, v any) views.Value {
 	value := views.Value{Name: name, Type: t.Name(), Text: ui.Short(t.Render(v), 300)}
-	if value.Text == "" {
-		value.Text = "–"
+	switch {
+	case v == nil:
+		value.Text = "none"
+	case value.Text == "":
+		value.Text = "empty text"
 	}
 	if n, ok := v.(json.Number); ok && t.Kind == typeregistry.KindFloat {
 		if f, err := n.Float64(); err == nil && len(n) > roundedFrom {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -34,6 +35,8 @@ type executionView struct {
 	mark     int64   // position up to which changes of nodes have been read
 	hours    float64 // GPU-hours until hoursAt
 	hoursAt  time.Time
+	labels   index.Labels // until labelsAt
+	labelsAt time.Time
 	sweep    views.SweepLink // of which it is a run
 	trigger  views.TriggerLink
 	schedule views.ScheduleLink
@@ -51,6 +54,9 @@ func (h *Pages) loadExecution(r *http.Request) (*executionView, error) {
 		drawing: h.Drawings.Best(s.version, ""), mayKeep: mayKeep(ctx, s.ProjectID),
 	}
 	if err := x.loadHours(ctx); err != nil {
+		return nil, err
+	}
+	if err := x.loadLabels(ctx); err != nil {
 		return nil, err
 	}
 	sweep, number, name, ok, err := h.Sweeps.OfExecution(ctx, x.ID)
@@ -108,12 +114,18 @@ func (x *executionView) loadHours(ctx context.Context) error {
 // hoursInterval is the time between two sums of GPU-hours of an execution.
 const hoursInterval = 10 * time.Second
 
+// labelsInterval is the time after which an open page shows labels that another person changed.
+const labelsInterval = 5 * time.Second
+
 // refresh reads the changes since the last call: of 10,000 nodes only those that changed.
 func (x *executionView) refresh(ctx context.Context) error {
 	if err := x.snapshot.refresh(ctx); err != nil {
 		return err
 	}
 	if err := x.loadHours(ctx); err != nil {
+		return err
+	}
+	if err := x.loadLabels(ctx); err != nil {
 		return err
 	}
 	changed, mark, err := x.h.Executions.ChangedSince(ctx, x.ID, x.mark)

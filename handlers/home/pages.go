@@ -8,10 +8,13 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/dataset"
 	"github.com/flowforge/flowforge/data/metaflow"
+	"github.com/flowforge/flowforge/data/registry"
 	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/schedule"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/page"
@@ -26,6 +29,9 @@ type Config struct {
 	Metaflow   *metaflow.Service
 	Reports    *report.Service
 	Schedules  *schedule.Service
+	Sweeps     *sweep.Service
+	Registry   *registry.Service
+	Datasets   *dataset.Service
 	Rows       *executions.Rows
 	PublicURL  string // public address of this server; "": taken from the request
 	Page       *page.Shell

@@ -12,9 +12,11 @@ import (
 	"github.com/flowforge/flowforge/data/report"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/schedule"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/metaflowruns"
+	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
@@ -22,7 +24,7 @@ import (
 
 const hitsPerGroup = 6
 
-// search finds workflows, executions, runs of Metaflow, reports and artifacts. The palette requests only the list;
+// search finds workflows, executions, schedules, sweeps, models, datasets, runs of Metaflow, reports and artifacts. The palette requests only the list;
 // readers without JavaScript request the page.
 func (h *Pages) search(w http.ResponseWriter, r *http.Request) error {
 	m := views.Search{Page: h.Page.Base(r, "Search", views.SectionNone), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
@@ -78,6 +80,22 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 		return nil, err
 	}
 	add("Schedules", hits)
+	if hits, err = h.sweepHits(ctx, clock, text); err != nil {
+		return nil, err
+	}
+	add("Sweeps", hits)
+	if hits, err = h.modelHits(ctx, text); err != nil {
+		return nil, err
+	}
+	add("Models", hits)
+	if hits, err = h.datasetHits(ctx, typeregistry.KindDataset, text); err != nil {
+		return nil, err
+	}
+	add("Datasets", hits)
+	if hits, err = h.datasetHits(ctx, typeregistry.KindFeatureSet, text); err != nil {
+		return nil, err
+	}
+	add("Feature sets", hits)
 	if hits, err = h.runHits(ctx, clock, text); err != nil {
 		return nil, err
 	}
@@ -124,6 +142,45 @@ func (h *Pages) scheduleHits(ctx context.Context, text string) ([]views.SearchHi
 			note += ", paused"
 		}
 		hits = append(hits, views.SearchHit{Icon: "cal", Name: sc.Name, URL: views.ScheduleURL(sc.ID.String()), Note: note})
+	}
+	return hits, nil
+}
+
+// sweepHits are the latest sweeps whose name contains text.
+func (h *Pages) sweepHits(ctx context.Context, clock ui.Clock, text string) ([]views.SearchHit, error) {
+	list, _, err := h.Sweeps.List(ctx, sweep.Listed{Text: text, Limit: hitsPerGroup})
+	if err != nil {
+		return nil, err
+	}
+	var hits []views.SearchHit
+	for _, s := range list {
+		hits = append(hits, views.SearchHit{Icon: "sweep", Name: s.Name, URL: views.SweepURL(s.ID.String()), Note: clock.Moment(s.CreatedAt).Text})
+	}
+	return hits, nil
+}
+
+// modelHits are models whose name contains text.
+func (h *Pages) modelHits(ctx context.Context, text string) ([]views.SearchHit, error) {
+	list, _, err := h.Registry.List(ctx, text, "")
+	if err != nil {
+		return nil, err
+	}
+	var hits []views.SearchHit
+	for _, m := range list[:min(len(list), hitsPerGroup)] {
+		hits = append(hits, views.SearchHit{Icon: views.KindIcon("Model"), Name: m.Name, URL: views.ModelURL(m.Name, ""), Note: m.Newest})
+	}
+	return hits, nil
+}
+
+// datasetHits are datasets or feature sets whose name contains text.
+func (h *Pages) datasetHits(ctx context.Context, kind typeregistry.Kind, text string) ([]views.SearchHit, error) {
+	list, _, err := h.Datasets.List(ctx, kind, text, "")
+	if err != nil {
+		return nil, err
+	}
+	var hits []views.SearchHit
+	for _, d := range list[:min(len(list), hitsPerGroup)] {
+		hits = append(hits, views.SearchHit{Icon: views.KindIcon(string(kind)), Name: d.Name, URL: views.DatasetURL(string(kind), d.Name, ""), Note: d.Newest})
 	}
 	return hits, nil
 }

@@ -93,3 +93,14 @@ func DecodeJSON(raw []byte) (any, error) {
 	err := dec.Decode(&v)
 	return v, err
 }
+
+// SplitTags reads a control in which commas separate tags.
+func SplitTags(text string) []string {
+	var tags []string
+	for tag := range strings.SplitSeq(text, ",") {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}

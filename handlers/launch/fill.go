@@ -73,7 +73,12 @@ func (h *Pages) prefill(r *http.Request, d *draft) error {
 	d.values = d.schema.EncodeForm(inputs, forms.Prefix)
 	d.origin = taken.note(d, provenance(d, source, len(linked) > 0, unknown))
 	if source != nil {
-		d.name, d.options = source.Name, optionsOf(source.TTL)
+		d.options = optionsOf(source.TTL)
+		labels, err := h.Index.Labels(r.Context(), []uuid.UUID{source.ID})
+		if err != nil {
+			return err
+		}
+		d.options.tags = labels[source.ID].Tags
 		d.saving.Open = link.Has("save")
 	}
 	return nil

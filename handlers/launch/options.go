@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
@@ -39,7 +40,7 @@ func keptFields() map[string]string {
 // takeOptions reads the submitted options.
 func takeOptions(sent url.Values) launchOptions {
 	o := launchOptions{cache: sent.Get("cache"), cacheOf: map[string]string{}, kept: map[string]string{}, faults: map[string]string{}}
-	o.tags, o.note = splitTags(sent.Get("tags")), strings.TrimSpace(sent.Get("note"))
+	o.tags, o.note = label.SplitTags(sent.Get("tags")), strings.TrimSpace(sent.Get("note"))
 	for name := range sent {
 		if operator, ok := strings.CutPrefix(name, cachePrefix); ok && sent.Get(name) != "" {
 			o.cacheOf[operator] = sent.Get(name)
@@ -51,17 +52,6 @@ func takeOptions(sent url.Values) launchOptions {
 		}
 	}
 	return o
-}
-
-// splitTags reads the control of the tags, which separates them with commas.
-func splitTags(text string) []string {
-	var tags []string
-	for tag := range strings.SplitSeq(text, ",") {
-		if tag = strings.TrimSpace(tag); tag != "" {
-			tags = append(tags, tag)
-		}
-	}
-	return tags
 }
 
 // labels are the tags and the note of the launch.

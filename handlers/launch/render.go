@@ -30,15 +30,15 @@ func (h *Pages) renderPage(w http.ResponseWriter, r *http.Request, status int, d
 		return err
 	}
 	name := d.version.Name
-	title := "Launch " + name
+	title, crumb := "Launch "+name, "Launch"
 	if sweep != nil {
-		title = "Sweep of " + name
+		title, crumb = "Sweep of "+name, "Sweep"
 	}
 	if d.failed != "" {
 		title = "Error: " + title
 	}
 	page := views.LaunchPage{
-		Page: h.Page.Base(r, "Launch", views.SectionWorkflows,
+		Page: h.Page.Base(r, crumb, views.SectionWorkflows,
 			views.Crumb{Name: "Workflows", URL: views.WorkflowsURL()}, views.Crumb{Name: name, URL: views.WorkflowURL(d.ref)}),
 		Workflow: launchWorkflow(d), View: d.mode, Key: d.key, Form: form,
 		Name: d.name, Priorities: d.priorities(), Origin: d.origin, Failed: d.failed, ErrorLines: slices.Concat(d.atLines(d.problems, form.ErrorLines()), errors, d.optionLines(), d.presetErrorLines()), Recent: recent,
@@ -142,7 +142,7 @@ func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, proble
 	} else {
 		form := h.form(r, d, problems)
 		check.Summary = units.Plural(len(problems), "value needs attention", "values need attention")
-		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "wait", Strong: check.Summary + ".", Links: d.atLines(problems, form.ErrorLines())})
+		check.Verdicts = append(check.Verdicts, views.Verdict{Tone: "no", Strong: check.Summary + ".", Links: d.atLines(problems, form.ErrorLines())})
 	}
 	if d.mode == views.LaunchForm {
 		check.States = h.form(r, d, nil).States()

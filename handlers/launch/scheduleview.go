@@ -210,8 +210,8 @@ func (h *schedulePages) schedulePreview(r *http.Request, d *draft) (views.Schedu
 	}
 	lines := slices.Concat(s.errorLines(), h.form(r, d, problems).ErrorLines())
 	if len(lines) > 0 {
-		p.Tone, p.Summary = "wait", units.Plural(len(lines), "value needs attention", "values need attention")
-		p.Verdicts = append(p.Verdicts, views.Verdict{Tone: "wait", Strong: p.Summary + ".", Links: lines})
+		p.Tone, p.Summary = "no", units.Plural(len(lines), "value needs attention", "values need attention")
+		p.Verdicts = append(p.Verdicts, views.Verdict{Tone: "no", Strong: p.Summary + ".", Links: lines})
 	}
 	reading := whenDraft{sent: s.when.sent, errors: map[string]string{}}
 	when := reading.when()

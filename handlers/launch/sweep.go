@@ -1,11 +1,9 @@
 package launch
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/platform/units"
@@ -189,32 +186,13 @@ func (h *Pages) estimated(r *http.Request, d *draft) (views.LaunchSweep, error) 
 	return view, err
 }
 
-// objectives are the names of metrics and outputs that the form offers.
-func (h *Pages) objectives(ctx context.Context, d *draft) []string {
-	var names []string
-	for _, o := range d.version.Definition.Outputs {
-		names = append(names, o.Name)
-	}
-	fields, err := h.Index.Fields(ctx)
-	if err != nil {
-		h.Log.Warn("offer metrics as objectives", "error", err)
-		return names
-	}
-	for _, f := range fields.Names.Fields() {
-		if f.Part == search.Metrics && !slices.Contains(names, f.Name) {
-			names = append(names, f.Name)
-		}
-	}
-	return names
-}
-
 // estimate describes what the sweep would do, and gives its errors to the draft.
 func (h *Pages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepEstimate, error) {
 	spec, problems := d.spec(s, h.Forms.Env(r))
 	if len(spec.Space) == 0 {
 		return views.SweepEstimate{
-			Tone: "wait", Summary: "No input has several values", Button: "Launch sweep",
-			Verdicts: []views.Verdict{{Tone: "wait", Strong: "No input has several values.", Text: "Select “Several values” for an input."}},
+			Tone: "warn", Summary: "No input has several values", Button: "Launch sweep",
+			Verdicts: []views.Verdict{{Tone: "warn", Strong: "No input has several values.", Text: "Select “Several values” for an input."}},
 		}, nil
 	}
 	var p sweep.Preview
@@ -235,9 +213,12 @@ func (h *Pages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepE
 	lines := slices.Concat(h.form(r, d, problems).ErrorLines(), s.errorLines())
 	if len(lines) > 0 {
 		summary := units.Plural(len(lines), "value needs attention", "values need attention")
-		return views.SweepEstimate{Tone: "wait", Summary: summary, Button: "Launch sweep", Verdicts: []views.Verdict{{Tone: "wait", Strong: summary + ".", Links: lines}}}, nil
+		return views.SweepEstimate{Tone: "no", Summary: summary, Button: "Launch sweep", Verdicts: []views.Verdict{{Tone: "no", Strong: summary + ".", Links: lines}}}, nil
 	}
 	e := h.sweepEstimate(h.Page.Clock(r), p)
+	if v := h.unknownObjective(r.Context(), d, spec.Objective); v != nil {
+		e.Verdicts = append(e.Verdicts, *v)
+	}
 	e.Columns, e.First = firstRuns(spec.Space, p.First)
 	return e, nil
 }
@@ -259,18 +240,14 @@ func (h *Pages) sweepEstimate(clock ui.Clock, p sweep.Preview) views.SweepEstima
 		e.Tone, e.Summary = "wait", "Would wait"
 		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "wait", Strong: "No run starts immediately.", Text: p.Reason})
 	case sweep.FitsNow:
-		e.Summary = fmt.Sprintf("%d of %d fit now", p.FitsNow, p.Parallelism)
-		strong := fmt.Sprintf("%d at a time fit now.", p.FitsNow)
-		if p.FitsNow < p.Parallelism {
-			strong = fmt.Sprintf("%d of %d at a time fit now.", p.FitsNow, p.Parallelism)
-		}
-		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: strong, Text: p.Reason})
+		e.Summary = units.Plural(p.FitsNow, "run", "runs") + " can start now"
+		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: e.Summary + ".", Text: p.Reason})
 	case sweep.FitUnknown:
 		e.Summary = "Ready to launch"
 		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: strings.TrimSpace("It is unknown when runs start. " + p.Reason)})
 	}
 	for _, text := range p.Warnings {
-		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "wait", Text: text})
+		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "warn", Text: text})
 	}
 	e.Facts = estimateFacts(clock, p)
 	return e

@@ -196,7 +196,10 @@ func (s *sweepDraft) blame(fields []apperr.Field) []forms.Problem {
 			index, part, _ := strings.Cut(rest, ".")
 			if i, err := strconv.Atoi(index); err == nil && i < len(s.order) {
 				field := &s.fields[s.order[i]]
-				field.Errors = append(field.Errors, partName(part)+f.Message)
+				if !strings.HasPrefix(f.Message, "From ") { // it names both bounds
+					f.Message = partName(part) + f.Message
+				}
+				field.Errors = append(field.Errors, f.Message)
 			} else {
 				s.errors["space"] = f.Message
 			}
@@ -220,7 +223,7 @@ func (s *sweepDraft) blame(fields []apperr.Field) []forms.Problem {
 // partName begins the message about a part of a parameter.
 func partName(part string) string {
 	name, _, _ := strings.Cut(part, ".")
-	names := map[string]string{"from": "From", "to": "To", "scale": "Scale", "step": "Step", "steps": "Values", "mean": "Mean", "deviation": "Deviation"}
+	names := map[string]string{"from": "From", "to": "To", "scale": "Scale", "step": "Step", "steps": "Number of values", "mean": "Mean", "deviation": "Deviation"}
 	if names[name] == "" {
 		return ""
 	}

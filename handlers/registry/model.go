@@ -341,11 +341,15 @@ func (x *shown) history() []views.ModelEvent {
 	}
 	var list []views.ModelEvent
 	for _, e := range x.model.History {
-		note := e.Detail
+		note, what := e.Detail, fmt.Sprintf(words[e.Action], e.Version)
+		if stage, ok := strings.CutPrefix(note, "for "); ok && e.Action == "requested" {
+			stage, note, _ = strings.Cut(stage, ", ")
+			what = fmt.Sprintf("requested %s for %s", stage, e.Version)
+		}
 		if e.Reason != "" {
 			note = strings.TrimPrefix(note+": “"+e.Reason+"”", ": ")
 		}
-		list = append(list, views.ModelEvent{Text: e.By + " " + fmt.Sprintf(words[e.Action], e.Version), Note: note, At: x.clock.Moment(e.At)})
+		list = append(list, views.ModelEvent{Text: e.By + " " + what, Note: note, At: x.clock.Moment(e.At)})
 	}
 	return list
 }

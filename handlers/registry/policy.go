@@ -23,9 +23,9 @@ func (x *shown) policy(t typed) views.ModelPolicy {
 
 // policyView is a policy in words, and as its form shows it.
 func policyView(p registry.Policy, t typed) views.ModelPolicy {
-	v := views.ModelPolicy{Whose: "policy of the project", Approval: p.Approval, Propose: p.Propose, Rules: ruleLines(p.Rules), Error: t.rulesError}
+	v := views.ModelPolicy{Whose: "Project policy", Approval: p.Approval, Propose: p.Propose, Rules: ruleLines(p.Rules), Error: t.rulesError}
 	if p.OfModel {
-		v.Whose = "policy of this model"
+		v.Whose = "Model policy"
 	}
 	v.Lines = append(v.Lines, "Users with write access can move versions.")
 	if p.Approval {

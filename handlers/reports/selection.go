@@ -36,9 +36,9 @@ func (h *Pages) selected(ctx context.Context, b document.Block) (selection, erro
 			return s, err
 		}
 		s.join(v.Table)
-		s.note = "View " + v.Name
+		s.note = "View “" + v.Name + "”"
 		if v.Sharing == view.Private {
-			s.note += ", which only you can see: share it with the project"
+			s.note = "Only you can see the view “" + v.Name + "”. Share it so that others see this " + string(b.Kind) + "."
 		}
 		if b.Where == "" && b.Sort == "" && len(b.Columns) == 0 {
 			s.url = views.ExecutionViewURL(v.ID.String())

@@ -27,3 +27,17 @@ func TestAxesShowTheWholeSpace(t *testing.T) {
 	require.Equal(t, []string{"mlp", "softmax"}, c.Categories)
 	require.Equal(t, []float64{1}, []float64(c.Values))
 }
+
+// TestSilentRunsAreNamed: a sweep whose runs end without the objective says so, and promises no result
+// after its end.
+func TestSilentRunsAreNamed(t *testing.T) {
+	t.Parallel()
+	s := sweep.Sweep{State: sweep.Running, Objective: &sweep.Objective{Metric: "acuracy"}}
+	require.Equal(t, "No run has a result yet.", figures(s)[0].Note)
+	s.Counts.Succeeded = 3
+	require.Equal(t, "3 runs ended without reporting “acuracy”.", figures(s)[0].Note)
+	s.State, s.Counts.Succeeded = sweep.Succeeded, 1
+	require.Equal(t, "1 run ended without reporting “acuracy”.", figures(s)[0].Note)
+	s.Counts.Succeeded = 0
+	require.Equal(t, "No run has a result.", figures(s)[0].Note)
+}

@@ -52,6 +52,15 @@ func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Va
 	if err != nil {
 		return views.SweepView{}, err
 	}
+	if runs.Empty = "The first runs are about to be launched."; s.Method == sweep.TPE {
+		runs.Empty = "TPE chooses the values of the first runs. The first sweep on a server takes a few minutes, because FlowForge installs Optuna."
+		if h.Sweeps.Installing(s.Method) {
+			runs.Empty = "Installing Optuna, which TPE needs. The first sweep takes a few minutes."
+		}
+	}
+	if s.State.Ended() {
+		runs.Ended, runs.Empty = true, "The sweep ended before its first run."
+	}
 	v := views.SweepView{Head: Head(ctx, clock, s), Runs: runs, Space: spaceView(s)}
 	v.Plots = views.Plots{
 		Name: s.Name, DataURL: views.SweepPartURL(id.String(), "runs.json"), VersionOf: views.SweepHeadSelector(),
@@ -129,11 +138,19 @@ func Head(ctx context.Context, clock ui.Clock, s sweep.Sweep) views.SweepHead {
 	return m
 }
 
+// silentRuns is the number of runs without the objective after which a sweep says so before its end. The
+// last values of a run arrive shortly after its end.
+const silentRuns = 3
+
 func figures(s sweep.Sweep) []views.SweepFigure {
 	best := views.SweepFigure{Name: "Best so far", Value: "–", Note: "No run has a result yet."}
 	switch {
 	case s.Objective == nil:
 		best.Note = "The sweep has no objective."
+	case s.Best == nil && (s.State.Ended() && s.Counts.Succeeded > 0 || s.Counts.Succeeded >= silentRuns):
+		best.Note = units.Plural(s.Counts.Succeeded, "run", "runs") + " ended without reporting “" + s.Objective.Name() + "”."
+	case s.Best == nil && s.State.Ended():
+		best.Note = "No run has a result."
 	case s.Best != nil && s.Best.Objective != nil:
 		best.Value, best.Of, best.Note = ui.Float(*s.Best.Objective), s.Objective.Name(), valuesText(s.Space, s.Best.Values)
 		if s.Best.ExecutionID != nil {
@@ -148,7 +165,7 @@ func figures(s sweep.Sweep) []views.SweepFigure {
 		hours.Name, hours.Of, hours.Note = "Budget", "of "+rounded(s.GPUHours)+" GPU-hours", ""
 		hours.Share, hours.ShareText = strconv.FormatFloat(share, 'f', 1, 64)+"%", strconv.FormatFloat(share, 'f', 0, 64)+" % of the budget is used"
 	}
-	atOnce := views.SweepFigure{Name: "At once", Value: units.Number(int64(s.Counts.Running)), Of: "of " + units.Number(int64(s.Parallelism)) + " allowed"}
+	atOnce := views.SweepFigure{Name: "Concurrent runs", Value: units.Number(int64(s.Counts.Running)), Of: "of " + units.Number(int64(s.Parallelism)) + " allowed"}
 	if s.Counts.Queued > 0 {
 		atOnce.Note = activeText(s.Counts) + "."
 	}
@@ -236,7 +253,10 @@ func spaceView(s sweep.Sweep) views.SweepSpace {
 	for _, p := range s.Space {
 		m.Parameters = append(m.Parameters, views.SweepParameter{Path: p.Path, Text: parameterText(p)})
 	}
-	m.Facts = append(m.Facts, ui.Fact{Name: "Method", Value: methodName(s.Method)}, ui.Fact{Name: "Seed", Value: strconv.FormatInt(s.Seed, 10)})
+	m.Facts = append(m.Facts, ui.Fact{Name: "Method", Value: methodName(s.Method)})
+	if s.Method != sweep.Grid { // which draws nothing
+		m.Facts = append(m.Facts, ui.Fact{Name: "Seed", Value: strconv.FormatInt(s.Seed, 10)})
+	}
 	if o := s.Objective; o != nil {
 		goal := "higher is better"
 		if o.Goal == sweep.Minimize {

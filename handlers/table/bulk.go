@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -95,7 +96,7 @@ func (s *Service) one(ctx context.Context, b Bulk, o *Outcome) {
 	case ActionDelete:
 		err = s.remove(ctx, b, o)
 	case ActionTag:
-		o.Message = "Labels changed."
+		o.Message = TagsText(b.Change)
 		change := b.Change // Label normalises its own
 		change.Add = slices.Clone(change.Add)
 		if b.DryRun {
@@ -145,6 +146,35 @@ func (s *Service) resume(ctx context.Context, b Bulk, o *Outcome) error {
 	e, _, err := s.Executions.Resumption.Resume(ctx, request)
 	o.Created = e.ID
 	return err
+}
+
+// TagsText describes a change of tags: “Adds the tag “best”.”
+func TagsText(c index.Change) string {
+	var parts []string
+	for _, p := range []struct {
+		verb string
+		tags []string
+	}{{"Adds", c.Add}, {"Removes", c.Remove}} {
+		quoted := make([]string, len(p.tags))
+		for i, tag := range p.tags {
+			quoted[i] = "“" + strings.TrimSpace(tag) + "”"
+		}
+		switch len(quoted) {
+		case 0:
+		case 1:
+			parts = append(parts, p.verb+" the tag "+quoted[0]+".")
+		default:
+			parts = append(parts, p.verb+" the tags "+strings.Join(quoted[:len(quoted)-1], ", ")+" and "+quoted[len(quoted)-1]+".")
+		}
+	}
+	switch {
+	case c.Note == nil:
+	case strings.TrimSpace(*c.Note) == "":
+		parts = append(parts, "Removes the note.")
+	default:
+		parts = append(parts, "Changes the note.")
+	}
+	return strings.Join(parts, " ")
 }
 
 // resumeKey is the idempotency key of one execution's resume.

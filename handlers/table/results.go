@@ -14,7 +14,7 @@ import (
 // Ran is a command that Apply ran.
 type Ran struct {
 	Action  string
-	Tag     string
+	Tags    []string
 	IDs     []uuid.UUID
 	Created []uuid.UUID // the executions that a resume launched
 }
@@ -27,7 +27,7 @@ func (s *Service) Results(ctx context.Context, r Ran) ([]Outcome, error) {
 	}
 	b := Bulk{Action: r.Action, IDs: r.IDs, DryRun: true}
 	if r.Action == ActionTag {
-		b.Change.Add = []string{r.Tag}
+		b.Change.Add = r.Tags
 	}
 	outcomes, err := s.Apply(ctx, b)
 	if err != nil {
@@ -82,13 +82,17 @@ func (s *Service) done(ctx context.Context, r Ran, outcomes []Outcome) (map[uuid
 			}
 		}
 	case ActionTag:
+		has := "It has the tag."
+		if len(r.Tags) > 1 {
+			has = "It has the tags."
+		}
 		labels, err := s.Index.Labels(ctx, r.IDs)
 		if err != nil {
 			return nil, fmt.Errorf("read the tags of a command: %w", err)
 		}
 		for id, l := range labels {
-			if slices.Contains(l.Tags, r.Tag) {
-				found[id] = Outcome{Message: "Labels changed."}
+			if !slices.ContainsFunc(r.Tags, func(tag string) bool { return !slices.Contains(l.Tags, tag) }) {
+				found[id] = Outcome{Message: has}
 			}
 		}
 	}

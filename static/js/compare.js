@@ -5,6 +5,7 @@ import { svgOf, save } from "./chartfile.js";
 let uPlot;
 const charts = new Map(); // figure → { frame, plot, text }
 const styled = 6; // colours with a dash of their own; further curves are grey
+const listed = 40; // curves in a legend
 const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3], [1, 4], [12, 4]];
 const missing = "Earlier values are not available right now.";
 let pointed = null; // index of the execution that the reader points at
@@ -160,7 +161,7 @@ function linesOf(figure, frame, o) {
   frame.lines.forEach((line, i) => {
     const named = line.index < styled;
     const stroke = colour(figure, named ? `--s-${line.index + 1}` : "--text-3");
-    const dash = named ? dashes[line.index] : [];
+    const dash = dashOf(line);
     const base = { spanGaps: true, line: i, points: { show: false } };
     if (line.high) {
       series.push({ ...base, label: `${line.name} highest`, stroke: fade(stroke, 0), width: 0 }, { ...base, label: `${line.name} lowest`, stroke: fade(stroke, 0), width: 0 });
@@ -212,31 +213,39 @@ function positionText(frame, x) {
 
 const valueText = (v) => v == null ? "–" : String(Number(v.toPrecision(4)));
 
-// keys fills the legend of a chart: all curves if they are few, otherwise the one that the
+// dashOf tells the curves of an execution apart, which have its colour.
+const dashOf = ({ index, dash }) => index < styled || dash !== index ? dashes[dash % dashes.length] : [];
+
+// keys fills the legend of a chart. Of many curves it names the first ones, and the one that the
 // reader points at.
 function keys(figure) {
   const { frame, plot } = charts.get(figure);
   const holder = figure.querySelector("[data-keys]");
   holder.replaceChildren();
-  if (frame.lines.length > styled) {
+  const many = frame.lines.length > styled;
+  holder.classList.toggle("chart-keys-many", many);
+  for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Legend, scrollable"]]) {
+    if (many) holder.setAttribute(name, value);
+    else holder.removeAttribute(name);
+  }
+  if (many) {
     const text = document.createElement("span");
     text.dataset.one = "";
     text.textContent = crowd(frame);
     holder.append(text);
-    if (frame.partial) holder.append(` ${missing}`);
-    return;
   }
-  frame.lines.forEach((line, i) => {
+  frame.lines.slice(0, listed).forEach((line, i) => {
     const key = document.createElement("span");
     key.className = "chart-key";
     const value = document.createElement("span");
     value.className = "num";
     value.dataset.value = i;
     value.textContent = valueText(last(line.y));
-    key.append(swatch(line.index), ` ${line.name} `, value);
+    key.append(swatch(line), ` ${line.name} `, value);
     holder.append(key);
   });
-  if (frame.of > frame.lines.length && !frame.lines[0].high) holder.append(` ${frame.lines.length} of ${frame.of} curves`);
+  if (frame.lines.length > listed) holder.append(` and ${frame.lines.length - listed} more`);
+  if (frame.lines.length <= styled && frame.of > frame.lines.length && !frame.lines[0].high) holder.append(` ${frame.lines.length} of ${frame.of} curves`);
   if (frame.partial) holder.append(` ${missing}`);
   readout(figure, plot);
 }
@@ -246,13 +255,14 @@ function crowd(frame) {
   return `${frame.lines.length}${more} curves. Hover over a curve to see its name.`;
 }
 
-function swatch(index) {
+function swatch({ index, dash }) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("class", "swatch");
   svg.setAttribute("viewBox", "0 0 22 12");
   svg.setAttribute("aria-hidden", "true");
   const path = document.createElementNS(svg.namespaceURI, "path");
   path.setAttribute("class", `line ${index < styled ? `s${index + 1}` : "s-more"}`);
+  path.style.strokeDasharray = dashOf({ index, dash }).join(" ") || "none";
   path.setAttribute("d", "M0 6h22");
   svg.append(path);
   return svg;

@@ -27,14 +27,22 @@ export function openDialog(dialog) {
 }
 
 // The palette filters its pages and commands while the user types. The arrow keys move
-// through the results and Enter opens the first one. While the search is still running, Enter
+// through the results and Enter opens the first one, which is highlighted. While the search is still running, Enter
 // opens a page or command that matches, or else the search page.
 function setUpPalette(palette) {
   if (!palette) return;
   const input = palette.querySelector("input");
   const links = () => [...palette.querySelectorAll(".menu-item:not([hidden])")];
   let searching = false;
-  palette.addEventListener("htmx:after:swap", () => (searching = false));
+  const entered = () => (input.value.trim() ? links().find((item) => "keywords" in item.dataset || !searching) : null);
+  const mark = () => {
+    const first = entered();
+    for (const item of palette.querySelectorAll(".menu-item")) item.toggleAttribute("data-first", item === first);
+  };
+  palette.addEventListener("htmx:after:swap", () => {
+    searching = false;
+    mark();
+  });
   input.addEventListener("input", () => {
     searching = input.value.trim() !== "";
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -42,14 +50,14 @@ function setUpPalette(palette) {
       const known = `${item.querySelector("svg").nextSibling.data} ${item.dataset.keywords}`.toLowerCase().trim().split(/\s+/);
       item.hidden = !words.every((word) => known.some((k) => k.startsWith(word)));
     }
+    mark();
   });
   palette.addEventListener("click", (event) => {
     if (event.target.closest("[data-command]")) palette.close();
   });
   palette.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target === input) {
-      const [first] = links().filter((item) => "keywords" in item.dataset || !searching);
-      if (input.value.trim() === "") return;
+      const first = entered();
       if (!first) return;
       event.preventDefault();
       first.click();

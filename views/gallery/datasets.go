@@ -106,14 +106,14 @@ func model(f views.Page) views.Model {
 		Signature: []views.ModelTensor{{Side: "in", Name: "pixels", Type: "Float"}}, Against: "1.9.1",
 		Rows:     []views.ModelVersion{now, {Version: "1.9.1", URL: "#", Stage: "production", Aliases: []string{"champion"}, By: "Mei Tanaka", At: clock().Moment(ago(48 * time.Hour))}},
 		Older:    ui.Pager{Text: "2 versions"},
-		Requests: []views.ModelRequest{{Title: "1.9.2 to production", By: "Requested by Mei Tanaka", Reason: "better on every writer", At: clock().Moment(ago(time.Hour)), URL: "#", Checks: []views.ModelCheck{{Text: "accuracy at least that of production", Detail: "0.993, 0.991 in production", OK: true}}}},
+		Requests: []views.ModelRequest{{Title: "1.9.2 to production", By: "Requested by Mei Tanaka", Reason: "better on every writer", At: clock().Moment(ago(time.Hour)), URL: "#", Checks: []views.ModelCheck{{Text: "accuracy at least as high as in production", Detail: "0.993, 0.991 in production", OK: true}}}},
 		Aliases:  []views.ModelAlias{{Name: "champion", Version: "1.9.1", URL: "#", RemoveURL: "#"}}, MoveTo: []ui.Option{{Value: "staging", Name: "Staging"}},
 		History: []views.ModelEvent{{Text: "Mei Tanaka registered 1.9.2", At: clock().Moment(ago(time.Hour))}}, Policy: rules(),
 	}
 }
 
 func rules() views.ModelPolicy {
-	return views.ModelPolicy{Whose: "policy of the project", Lines: []string{"Another person must approve.", "accuracy at least that of production"}, URL: "#", Approval: true, Rules: "accuracy higher"}
+	return views.ModelPolicy{Whose: "Project policy", Lines: []string{"Another person must approve.", "accuracy at least as high as in production"}, URL: "#", Approval: true, Rules: "accuracy higher"}
 }
 
 func modelPolicy(f views.Page) views.ProjectPolicy {

@@ -27,7 +27,7 @@ func sweepPage(f views.Page) views.SweepView {
 				{Name: "Best so far", Value: "0.9911", Of: "accuracy", Link: "#8p5q2r", URL: views.ExecutionURL(sweepID), Note: "learning_rate 0.0032, dropout 0.31"},
 				{Name: "Runs", Value: "40", Of: "of 60 ended", Bar: &bar, Note: "36 succeeded, 6 running, 4 stopped early"},
 				{Name: "Budget", Value: "9.6", Of: "of 14 GPU-hours", Share: "68.6%", ShareText: "69 % of the budget is used"},
-				{Name: "At once", Value: "6", Of: "of 8 allowed", Note: "2 runs are about to be launched."},
+				{Name: "Concurrent runs", Value: "6", Of: "of 8 allowed", Note: "2 runs are about to be launched."},
 			},
 		},
 		Plots: p, Runs: sweepRuns(), Stream: "/sweeps/stream",
@@ -111,7 +111,7 @@ func launchSweep(f views.Page) views.LaunchPage {
 		Rules:   []views.SweepCard{{Value: "none", Name: "None", Text: "every run finishes"}, {Value: "median", Name: "Median", Text: "stops runs below the median at the same step"}, {Value: "halving", Name: "Successive halving", Text: "stops the weakest at each rung", On: true}},
 		Estimate: views.SweepEstimate{
 			Ready: true, Tone: "ok", Headline: "60 runs, about 3 h 20 min, 14 GPU-hours", Summary: "8 of 8 fit now", Button: "Launch 60 runs",
-			Verdicts: []views.Verdict{{Tone: "ok", Strong: "8 at a time fit now."}},
+			Verdicts: []views.Verdict{{Tone: "ok", Strong: "8 runs can start now."}},
 			Facts:    []ui.Fact{{Name: "One run", Value: "about 33 min", Note: "from 41 earlier executions"}, {Name: "Ends", Value: "≈ 17:55"}},
 			Columns:  []string{"learning_rate", "batch_size"}, First: [][]string{{"1", "0.0021", "64"}, {"2", "0.034", "256"}, {"3", "3.1e-4", "64"}},
 		},

@@ -166,6 +166,7 @@ type LabelInput struct {
 	Add    []string `json:"add,omitempty" doc:"Tags to add" maxItems:"50"`
 	Remove []string `json:"remove,omitempty" doc:"Tags to remove" maxItems:"50"`
 	Note   *string  `json:"note,omitempty" doc:"New note; empty removes it" maxLength:"4000"`
+	Name   *string  `json:"name,omitempty" doc:"New name; empty removes it" maxLength:"200"`
 }
 
 // LabelBody are the tags and the note of an execution.

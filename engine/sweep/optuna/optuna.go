@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -50,6 +51,8 @@ type Program struct {
 	config Config
 	making sync.Mutex
 	found  string // the interpreter, once it was made
+
+	installing atomic.Bool
 }
 
 // New returns a Program. Nothing runs until Suggest.
@@ -140,6 +143,9 @@ func (p *Program) Suggest(ctx context.Context, r Request) ([][]float64, error) {
 	return points, nil
 }
 
+// Installing reports whether this process installs Optuna right now.
+func (p *Program) Installing() bool { return p.installing.Load() }
+
 // interpreter returns one that has Optuna, and makes its environment if it is missing.
 func (p *Program) interpreter(ctx context.Context) (string, error) {
 	if p.config.Python != "" {
@@ -153,7 +159,10 @@ func (p *Program) interpreter(ctx context.Context) (string, error) {
 	dir := filepath.Join(p.config.Dir, "optuna-"+Version)
 	python := filepath.Join(dir, "bin", "python3")
 	if !complete(dir) {
-		if err := p.install(ctx, dir); err != nil {
+		p.installing.Store(true)
+		err := p.install(ctx, dir)
+		p.installing.Store(false)
+		if err != nil {
 			return "", &UnavailableError{fmt.Sprintf(
 				"Sweeps with tpe need Optuna %s, which this server could not install. Give the server access to a Python package index, or set FLOWFORGE_SWEEP_PYTHON to an interpreter that has it (pip install optuna==%s).", Version, Version), err}
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -117,4 +118,27 @@ func TestWithoutPythonTheErrorSaysWhatToDo(t *testing.T) {
 	_, err = p.Suggest(context.Background(), optuna.Request{N: 1})
 	require.ErrorAs(t, err, &unavailable)
 	require.Contains(t, unavailable.Message, "/does/not/exist")
+}
+
+// TestInstallingIsKnown: pages say what the first sweep waits for.
+func TestInstallingIsKnown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe, base := filepath.Join(dir, "pipe"), filepath.Join(dir, "python3")
+	// A process of its own writes the program, so that no other test holds it open while it starts.
+	script := `mkfifo "$1" && printf '#!/bin/sh\ncat "%s"\nexit 1\n' "$1" > "$2" && chmod 700 "$2"`
+	require.NoError(t, exec.CommandContext(t.Context(), "sh", "-c", script, "sh", pipe, base).Run())
+	p := optuna.New(optuna.Config{Base: base, Dir: dir})
+	require.False(t, p.Installing())
+	done := make(chan error, 1)
+	go func() {
+		_, err := p.Suggest(t.Context(), optuna.Request{N: 1})
+		done <- err
+	}()
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // opens once the installation reads
+	require.NoError(t, err)
+	require.True(t, p.Installing())
+	require.NoError(t, writer.Close())
+	require.Error(t, <-done)
+	require.False(t, p.Installing())
 }
