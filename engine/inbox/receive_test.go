@@ -184,9 +184,9 @@ func TestMySweep(t *testing.T) {
 	ended := func(reason string) uuid.UUID {
 		id := uuid.New()
 		b.exec(`INSERT INTO input_sweeps (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs,
-				objective, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key)
+				stopping, objective, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key)
 			VALUES ($1, $2, $3, $4, $4, 'digits.train', '1.0.0', 'Learning rates', 'SUCCEEDED', $5, '', 'random', '[]', 1, 0, '{}',
-				'{"Metric": "loss", "Output": "", "Goal": "min"}', 3, 3, 1, 0, 1, -1, 0, $6, 'ada', now(), now(), now(), '')`, id, auth.LocalTenant, auth.LocalProject, b.workflow, reason, ada.id)
+				'{}', '{"Metric": "loss", "Output": "", "Goal": "min"}', 3, 3, 1, 0, 1, -1, 0, $6, 'ada', now(), now(), now(), '')`, id, auth.LocalTenant, auth.LocalProject, b.workflow, reason, ada.id)
 		for i, objective := range []any{0.25, 0.125, nil} {
 			b.exec(`INSERT INTO input_sweep_runs (sweep_id, number, state, chosen, space_version, objective) VALUES ($1, $2, CASE WHEN $3::float8 IS NULL THEN 'FAILED' ELSE 'SUCCEEDED' END, '{}', 1, $3)`, id, i, objective)
 		}

@@ -56,7 +56,7 @@ func TestVariablesOfAMessage(t *testing.T) {
 	require.Equal(t, "2 min 05 s", env["duration"])
 	require.Equal(t, "2026-11-24T12:00:00Z", env["at"])
 	require.Empty(t, env["submitted_by"], "what a message lacks is empty")
-	require.NotContains(t, env, "node")
+	require.NotContains(t, env, "schedule_id")
 	require.Equal(t, "x", variablesOf(Failed, message.Message{Title: "x"})["title"], "a message may have no data")
 	for _, d := range TemplateEvents() {
 		s := &Service{config: Config{PublicURL: "https://forge.example.com", Now: time.Now}}
