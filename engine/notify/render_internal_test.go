@@ -2,6 +2,7 @@ package notify
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,7 +57,7 @@ func TestVariablesOfAMessage(t *testing.T) {
 	require.Equal(t, "2 min 05 s", env["duration"])
 	require.Equal(t, "2026-11-24T12:00:00Z", env["at"])
 	require.Empty(t, env["submitted_by"], "what a message lacks is empty")
-	require.NotContains(t, env, "schedule_id")
+	require.NotContains(t, env, "node_index")
 	require.Equal(t, "x", variablesOf(Failed, message.Message{Title: "x"})["title"], "a message may have no data")
 	for _, d := range TemplateEvents() {
 		s := &Service{config: Config{PublicURL: "https://forge.example.com", Now: time.Now}}
@@ -64,7 +65,7 @@ func TestVariablesOfAMessage(t *testing.T) {
 		require.Len(t, env, len(Variables(d.Event)))
 		for _, v := range Variables(d.Event) {
 			require.NotNil(t, env[v.Name])
-			if v.Name != "error" && v.Name != "text" {
+			if !slices.Contains([]string{"error", "text", "node", "schedule", "trigger"}, v.Name) { // a success has no failed node
 				require.NotEmpty(t, env[v.Name], "the sample of %s has no %s", d.Event, v.Name)
 			}
 		}
