@@ -161,12 +161,17 @@ type FieldList struct {
 	Full   bool         `json:"full" doc:"True if the project has reached the maximum number of searchable names"`
 }
 
-// LabelInput changes the tags and the note of an execution.
-type LabelInput struct {
+// TagInput changes the tags and the note of executions.
+type TagInput struct {
 	Add    []string `json:"add,omitempty" doc:"Tags to add" maxItems:"50"`
 	Remove []string `json:"remove,omitempty" doc:"Tags to remove" maxItems:"50"`
 	Note   *string  `json:"note,omitempty" doc:"New note; empty removes it" maxLength:"4000"`
-	Name   *string  `json:"name,omitempty" doc:"New name; empty removes it" maxLength:"200"`
+}
+
+// LabelInput changes the name, the tags and the note of an execution.
+type LabelInput struct {
+	TagInput
+	Name *string `json:"name,omitempty" doc:"New name; empty removes it" maxLength:"200"`
 }
 
 // LabelBody are the tags and the note of an execution.
@@ -180,7 +185,7 @@ type BulkInput struct {
 	Action string      `json:"action" enum:"cancel,resume,tag,delete"`
 	IDs    []uuid.UUID `json:"execution_ids" minItems:"1" maxItems:"500"`
 	Reason string      `json:"reason,omitempty" doc:"Reason for cancelling" maxLength:"500"`
-	LabelInput
+	TagInput
 	DryRun bool `json:"dry_run,omitempty" doc:"Validate and report the effect without applying it"`
 }
 
