@@ -108,9 +108,9 @@ def test_an_interrupted_run_continues(server: Server, tmp_path: Path) -> None:
         url = process.stdout.readline().strip()
         assert any("RUNNING" in line and "1 of 2" not in line for line in process.stdout)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=20)
+        _, message = process.communicate(timeout=20)
     execution = url.rpartition("/")[2]
-    assert (process.returncode, said) == (130, f"\nThe execution continues: {url}. To stop it: flowforge cancel {execution}\n")
+    assert (process.returncode, message) == (130, f"\nThe execution continues: {url}. To stop it: flowforge cancel {execution}\n")
     run = Run(execution, server)
     assert run.state == "RUNNING"
     run.cancel()
