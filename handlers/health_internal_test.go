@@ -32,5 +32,5 @@ func TestReadinessWithoutItsCaller(t *testing.T) {
 	w := httptest.NewRecorder()
 	require.NoError(t, h.readyz(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil)))
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
-	require.Contains(t, log.String(), "name=postgres")
+	require.Contains(t, log.String(), "check=postgres")
 }

@@ -142,12 +142,12 @@ func TestSweepCommands(t *testing.T) {
 	id, err := b.deps.Sweeps.Get(b.ctx, uuid.MustParse(strings.TrimPrefix(path, "/sweeps/")))
 	require.NoError(t, err)
 	require.Equal(t, 1, id.SpaceVersion, "the form changed a space that no user changed")
-	require.Equal(t, http.StatusSeeOther, change("name", "Renamed", "sweep.values.x", "1, 2, 3", "runs", "12").status)
+	require.Equal(t, http.StatusSeeOther, change("name", "Renamed", "sweep.values.x", "1, 2, 3", "runs", "8").status)
 	require.Eventually(t, func() bool {
 		s, err := b.deps.Sweeps.Get(b.ctx, id.ID)
-		return err == nil && s.State == sweep.Succeeded && s.Counts.Succeeded == 12 && s.SpaceVersion == 2
+		return err == nil && s.State == sweep.Succeeded && s.Counts.Succeeded == 8 && s.SpaceVersion == 2
 	}, time.Minute, 50*time.Millisecond)
-	b.member.get(t, path).says(t, http.StatusOK, "Renamed", "12 succeeded")
+	b.member.get(t, path).says(t, http.StatusOK, "Renamed", "8 succeeded")
 
 	for _, command := range []string{"pause", "resume", "stop"} {
 		b.member.send(t, http.MethodPost, path+"/"+command, "application/x-www-form-urlencoded", "").says(t, http.StatusConflict, "Add runs to continue it")

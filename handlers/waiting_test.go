@@ -104,7 +104,7 @@ func TestDryRunLaunchesNothing(t *testing.T) {
 	b.register(t, "name: giant\nversion: 1.0.0\noperators: [{name: a, type: shell, resources: {gpu: 16, gpu_type: A100}, code: {script: 'true'}}]")
 	forecast := dry(`{"workflow": "giant"}`)["forecast"].(map[string]any)
 	require.Equal(t, "never", forecast["verdict"])
-	require.Contains(t, forecast["message"], "requests 16 GPUs")
+	require.Contains(t, forecast["message"], "requests 16 A100 GPUs")
 	require.Equal(t, http.StatusNotFound, b.member.post(t, "/api/v1/executions?dry_run=true", `{"workflow": "nothing"}`).status)
 	page, err := b.executions.List(b.ctx, query.Filter{})
 	require.NoError(t, err)

@@ -181,6 +181,7 @@ func TestMySweep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ada := b.person("ada", auth.ProjectDev)
+	b.exec(`INSERT INTO workflows (id, project_id, name, owner_team, created_at, updated_at) VALUES ($1, $2, 'digits.train', 'local', now(), now())`, b.workflow, auth.LocalProject)
 	ended := func(reason string) uuid.UUID {
 		id := uuid.New()
 		b.exec(`INSERT INTO input_sweeps (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs,
@@ -188,7 +189,7 @@ func TestMySweep(t *testing.T) {
 			VALUES ($1, $2, $3, $4, $4, 'digits.train', '1.0.0', 'Learning rates', 'SUCCEEDED', $5, '', 'random', '[]', 1, 0, '{}',
 				'{}', '{"Metric": "loss", "Output": "", "Goal": "min"}', 3, 3, 1, 0, 1, -1, 0, $6, 'ada', now(), now(), now(), '')`, id, auth.LocalTenant, auth.LocalProject, b.workflow, reason, ada.id)
 		for i, objective := range []any{0.25, 0.125, nil} {
-			b.exec(`INSERT INTO input_sweep_runs (sweep_id, number, state, chosen, space_version, objective) VALUES ($1, $2, CASE WHEN $3::float8 IS NULL THEN 'FAILED' ELSE 'SUCCEEDED' END, '{}', 1, $3)`, id, i, objective)
+			b.exec(`INSERT INTO input_sweep_runs (sweep_id, number, state, chosen, space_version, objective, created_at, execution_id) VALUES ($1, $2, CASE WHEN $3::float8 IS NULL THEN 'FAILED' ELSE 'SUCCEEDED' END, '{}', 1, $3, now(), gen_random_uuid())`, id, i, objective)
 		}
 		b.record(b.system, audit.Entry{Action: "sweep.end", Kind: "sweep", ID: id.String(), Name: "Learning rates"})
 		return id
