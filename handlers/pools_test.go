@@ -151,6 +151,7 @@ func TestPoolAccess(t *testing.T) {
 	require.Contains(t, launch(http.StatusUnprocessableEntity), "restricted to other projects")
 	require.Contains(t, set(`{"restricted": true, "nodes": ["`+uuid.NewString()+`"]}`, http.StatusUnprocessableEntity), "does not exist")
 	require.Contains(t, set(`{"restricted": true, "nodes": ["`+auth.Installation.String()+`"]}`, http.StatusUnprocessableEntity), "allow every project")
+	require.Contains(t, set(`{"restricted": false, "nodes": ["`+auth.LocalTenant.String()+`"]}`, http.StatusUnprocessableEntity), "Nodes need restricted: true.")
 	require.Contains(t, launch(http.StatusUnprocessableEntity), "restricted to other projects", "a refused change changes nothing")
 	tenant := auth.LocalTenant.String()
 	require.Contains(t, set(`{"restricted": true, "nodes": ["`+tenant+`", "`+tenant+`"]}`, http.StatusOK), `"kind":"tenant"`)

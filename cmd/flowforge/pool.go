@@ -258,11 +258,7 @@ func poolAccessChange(cmd *cobra.Command, access contract.PoolAccess) (contract.
 	}
 	change := contract.PoolAccessInput{Restricted: access.Restricted}
 	for _, n := range access.Nodes {
-		id, err := uuid.Parse(n.ID)
-		if err != nil {
-			return contract.PoolAccessInput{}, fmt.Errorf("read the server's response: %w", err)
-		}
-		change.Nodes = append(change.Nodes, id)
+		change.Nodes = append(change.Nodes, n.ID)
 	}
 	allow, _ := cmd.Flags().GetStringSlice("allow")
 	for _, name := range allow {

@@ -88,15 +88,15 @@ func (a Access) facts() map[string]any {
 
 // AllowEveryone lets every project use a pool.
 func (s *Service) AllowEveryone(ctx context.Context, pool string) (Access, error) {
-	return s.setAccess(ctx, pool, func(*Access) {})
+	return s.changeAccess(ctx, pool, func(a *Access) { *a = Access{} })
 }
 
 // Restrict restricts a pool to the projects at and below some nodes; none: no project may use it.
 // Executions that were launched before keep the pool. It returns Invalid with the field "nodes" for
 // a node that does not exist.
 func (s *Service) Restrict(ctx context.Context, pool string, nodes []uuid.UUID) (Access, error) {
-	return s.setAccess(ctx, pool, func(a *Access) {
-		a.Restricted = true
+	return s.changeAccess(ctx, pool, func(a *Access) {
+		*a = Access{Restricted: true}
 		for _, id := range nodes {
 			a.Nodes = append(a.Nodes, AccessNode{ID: id})
 		}
@@ -116,14 +116,6 @@ func (s *Service) Allow(ctx context.Context, pool string, node uuid.UUID) (Acces
 func (s *Service) Disallow(ctx context.Context, pool string, node uuid.UUID) (Access, error) {
 	return s.changeAccess(ctx, pool, func(a *Access) {
 		a.Nodes = slices.DeleteFunc(a.Nodes, func(n AccessNode) bool { return n.ID == node })
-	})
-}
-
-// setAccess replaces the access.
-func (s *Service) setAccess(ctx context.Context, pool string, set func(*Access)) (Access, error) {
-	return s.changeAccess(ctx, pool, func(a *Access) {
-		*a = Access{}
-		set(a)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/compute/pool"
 	"github.com/flowforge/flowforge/web/contract"
 )
@@ -174,9 +175,12 @@ func (h *poolAPI) access(ctx context.Context, in *poolPath) (*body[contract.Pool
 func (h *poolAPI) setAccess(ctx context.Context, in *PoolAccessRequest) (*body[contract.PoolAccess], error) {
 	var a pool.Access
 	var err error
-	if in.Body.Restricted {
+	switch {
+	case in.Body.Restricted:
 		a, err = h.Pools.Restrict(ctx, in.Pool, in.Body.Nodes)
-	} else {
+	case len(in.Body.Nodes) > 0:
+		err = apperr.InvalidFields("The access to the pool was not changed.", []apperr.Field{{Path: "nodes", Message: "Nodes need restricted: true."}})
+	default:
 		a, err = h.Pools.AllowEveryone(ctx, in.Pool)
 	}
 	if err != nil {
@@ -188,7 +192,7 @@ func (h *poolAPI) setAccess(ctx context.Context, in *PoolAccessRequest) (*body[c
 func toPoolAccess(a pool.Access) contract.PoolAccess {
 	out := contract.PoolAccess{Restricted: a.Restricted, Nodes: []contract.PoolAccessNode{}}
 	for _, n := range a.Nodes {
-		out.Nodes = append(out.Nodes, contract.PoolAccessNode{ID: n.ID.String(), Kind: n.Kind, Path: n.Path, Archived: n.Archived})
+		out.Nodes = append(out.Nodes, contract.PoolAccessNode{ID: n.ID, Kind: n.Kind, Path: n.Path, Archived: n.Archived})
 	}
 	return out
 }

@@ -74,15 +74,15 @@ type PoolAccess struct {
 
 // PoolAccessNode is a tenant, department, team or project that may use a restricted pool.
 type PoolAccessNode struct {
-	ID       string   `json:"id" format:"uuid"`
-	Kind     string   `json:"kind" enum:"tenant,department,team,project"`
-	Path     []string `json:"path" doc:"Names from the tenant to the node"`
-	Archived bool     `json:"archived"`
+	ID       uuid.UUID `json:"id"`
+	Kind     string    `json:"kind" enum:"tenant,department,team,project"`
+	Path     []string  `json:"path" doc:"Names from the tenant to the node"`
+	Archived bool      `json:"archived"`
 }
 
 // PoolAccessInput replaces the access to a pool.
 type PoolAccessInput struct {
-	Restricted bool        `json:"restricted" doc:"false: every project may use the pool"`
+	Restricted bool        `json:"restricted" doc:"false: every project may use the pool, and nodes are not allowed"`
 	Nodes      []uuid.UUID `json:"nodes,omitempty" maxItems:"200" doc:"Tenants, departments, teams and projects that may use a restricted pool; without any, no project may use it"`
 }
 
