@@ -66,7 +66,7 @@ func (s Subject) narrow(scopes []string, project uuid.UUID) Subject {
 	whole := s
 	s.Role = RoleUser
 	if !all {
-		s.Scopes = strings.Join(scopes, ", ")
+		s.Scopes = scopes
 	}
 	s.ReadOnly = !all && !slices.ContainsFunc(scopes, func(name string) bool { return name != ScopeRead })
 	s.Policy = PolicyFunc(func(a Action, place uuid.UUID) bool {
@@ -78,10 +78,11 @@ func (s Subject) narrow(scopes []string, project uuid.UUID) Subject {
 // refused is the error of an action that s may not do: the scopes of its API key or its role do not
 // allow it.
 func (s Subject) refused(a Action) error {
-	i := slices.IndexFunc(Scopes(), func(scope Scope) bool { return scope.Actions == nil || slices.Contains(scope.Actions, a) })
-	needed := Scopes()[i:] // the last scope allows everything
-	if s.Scopes != "" && !slices.ContainsFunc(needed, func(scope Scope) bool { return slices.Contains(strings.Split(s.Scopes, ", "), scope.Name) }) {
-		return apperr.New(apperr.Forbidden, "The scopes of this API key (%s) do not allow this. It requires the scope %s.", s.Scopes, needed[0].Name)
+	allows := func(scope Scope) bool { return scope.Actions == nil || slices.Contains(scope.Actions, a) }
+	all := Scopes()
+	if s.Scopes != nil && !slices.ContainsFunc(all, func(scope Scope) bool { return slices.Contains(s.Scopes, scope.Name) && allows(scope) }) {
+		needed := all[slices.IndexFunc(all, allows)] // the last scope allows everything
+		return apperr.New(apperr.Forbidden, "The scopes of this API key (%s) do not allow this. It requires the scope %s.", strings.Join(s.Scopes, ", "), needed.Name)
 	}
 	return apperr.New(apperr.Forbidden, "Your role does not allow this (%s).", a)
 }

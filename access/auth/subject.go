@@ -43,7 +43,7 @@ type Subject struct {
 	Policy     Policy     // of RoleUser; nil allows nothing
 	Credential string     // "session:<id>", "key:<id>", "oidc", "token": how it authenticated
 	ReadOnly   bool       // an API key of scope read
-	Scopes     string     // of an API key whose scopes limit it: "read, launch"
+	Scopes     []string   // of an API key that they limit; nil: none do
 }
 
 // Policy describes what a user may do at a place: any node of the tenancy tree. A role at a
