@@ -1,6 +1,9 @@
 package views
 
-import "github.com/flowforge/flowforge/views/forms"
+import (
+	"github.com/flowforge/flowforge/views/forms"
+	"github.com/flowforge/flowforge/views/ui"
+)
 
 // ExecutionLabels are what users add to an execution.
 type ExecutionLabels struct {
@@ -28,14 +31,24 @@ type LabelsPage struct {
 	Failed string
 }
 
+func (f LabelForm) name() ui.FormField {
+	return ui.FormField{ID: "label-name", Label: "Name", Error: f.NameError, Optional: true}
+}
+
+func (f LabelForm) tags() ui.FormField {
+	return ui.FormField{ID: "label-tags", Label: "Tags", Help: "Separate tags with commas.", Error: f.TagsError, Optional: true}
+}
+
+func (f LabelForm) note() ui.FormField {
+	return ui.FormField{ID: "label-note", Label: "Note", Error: f.NoteError, Optional: true}
+}
+
 // ErrorLines are the errors of the form with their fields.
 func (f LabelForm) ErrorLines() []forms.ErrorLine {
 	var lines []forms.ErrorLine
-	for _, l := range []forms.ErrorLine{
-		{Target: "label-name", Label: "Name", Text: f.NameError}, {Target: "label-tags", Label: "Tags", Text: f.TagsError}, {Target: "label-note", Label: "Note", Text: f.NoteError},
-	} {
-		if l.Text != "" {
-			lines = append(lines, l)
+	for _, field := range []ui.FormField{f.name(), f.tags(), f.note()} {
+		if field.Error != "" {
+			lines = append(lines, forms.ErrorLine{Target: field.ID, Label: field.Label, Text: field.Error})
 		}
 	}
 	return lines
