@@ -81,7 +81,7 @@ func TestASweepWithoutScripts(t *testing.T) {
 	fill(t, page.Locator(`[name="sweep.from.epochs"]`), "5")
 	fill(t, page.Locator(`[name="sweep.to.epochs"]`), "2")
 	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Check again"}))
-	holds(t, page.Locator(".error-summary"), "From must be less than To.")
+	holds(t, page.Locator(".error-summary"), "It must be greater than")
 	hasValue(t, page.Locator(`[name="sweep.to.epochs"]`), "2")
 	noSidewaysScroll(t, page)
 }

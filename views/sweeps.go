@@ -71,7 +71,7 @@ type SweepView struct {
 type SweepHead struct {
 	ID, Name      string
 	State         SweepState
-	Message       string // why it is paused, stopping or stopped
+	Lead, Message string // of the notice about why it is paused, stopping or stopped
 	Kind          string // of the notice about it
 	Workflow, URL string
 	Version       string

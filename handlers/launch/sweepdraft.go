@@ -196,10 +196,7 @@ func (s *sweepDraft) blame(fields []apperr.Field) []forms.Problem {
 			index, part, _ := strings.Cut(rest, ".")
 			if i, err := strconv.Atoi(index); err == nil && i < len(s.order) {
 				field := &s.fields[s.order[i]]
-				if !strings.HasPrefix(f.Message, "From ") { // it names both bounds
-					f.Message = partName(part) + f.Message
-				}
-				field.Errors = append(field.Errors, f.Message)
+				field.Errors = append(field.Errors, partName(part)+f.Message)
 			} else {
 				s.errors["space"] = f.Message
 			}

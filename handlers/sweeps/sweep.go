@@ -116,7 +116,7 @@ func (h *Pages) sweepStream(w http.ResponseWriter, r *http.Request) error {
 func Head(ctx context.Context, clock ui.Clock, s sweep.Sweep) views.SweepHead {
 	id, ref := s.ID.String(), workflowRef(ctx, s)
 	m := views.SweepHead{
-		ID: id, Name: s.Name, State: stateOf(s.State), Message: s.Message, Workflow: s.WorkflowName, URL: views.WorkflowURL(ref), Version: "v" + s.Version,
+		ID: id, Name: s.Name, State: stateOf(s.State), Workflow: s.WorkflowName, URL: views.WorkflowURL(ref), Version: "v" + s.Version,
 		Method: fmt.Sprintf("%s, seed %d", methodName(s.Method), s.Seed), By: s.CreatedBy.Name, Started: clock.Moment(s.CreatedAt),
 		MayChange: s.MayRun && s.State != sweep.Stopping, Pauses: s.State == sweep.Running, Resumes: s.State == sweep.Paused, Stops: s.State == sweep.Running || s.State == sweep.Paused,
 		LikeURL: views.SweepLaunchQueryURL(ref, url.Values{"like": {id}}), Kind: "warn",
@@ -124,8 +124,11 @@ func Head(ctx context.Context, clock ui.Clock, s sweep.Sweep) views.SweepHead {
 	if s.Method == sweep.Grid {
 		m.Method = methodName(s.Method)
 	}
-	if s.Reason == sweep.ReasonPerson {
-		m.Kind = ""
+	switch {
+	case s.Reason == sweep.ReasonPerson: // "Paused by Ada."
+		m.Kind, m.Lead = "", s.Message
+	case s.Message != "":
+		m.Lead, m.Message = m.State.Word+".", s.Message
 	}
 	if s.EndedAt != nil {
 		m.Ended = new(clock.Moment(*s.EndedAt))

@@ -233,7 +233,7 @@ func (c *checker) numbers(p Parameter, t *typeregistry.Type) Parameter {
 		return p
 	}
 	if p.From != nil && p.To != nil && *p.From >= *p.To {
-		c.problem("to", "From must be less than To.")
+		c.problem("to", fmt.Sprintf("It must be greater than %s, the value of from.", Text(*p.From)))
 	}
 	if p.logarithmic() && *p.From <= 0 {
 		c.problem("from", "Enter a number above 0, because a logarithmic scale has no 0.")
