@@ -336,20 +336,16 @@ func (x *shown) aliases() []views.ModelAlias {
 
 func (x *shown) history() []views.ModelEvent {
 	words := map[string]string{
-		"registered": "registered %s", "requested": "requested a stage for %s", "approved": "approved %s", "rejected": "rejected %s", "withdrawn": "withdrew the request for %s",
+		"registered": "registered %s", "requested": "requested approval of %s", "approved": "approved %s", "rejected": "rejected %s", "withdrawn": "withdrew the request for %s",
 		"moved": "moved %s", "archived": "archived %s", "alias_set": "set an alias of %s", "alias_removed": "removed an alias of %s",
 	}
 	var list []views.ModelEvent
 	for _, e := range x.model.History {
-		note, what := e.Detail, fmt.Sprintf(words[e.Action], e.Version)
-		if stage, ok := strings.CutPrefix(note, "for "); ok && e.Action == "requested" {
-			stage, note, _ = strings.Cut(stage, ", ")
-			what = fmt.Sprintf("requested %s for %s", stage, e.Version)
-		}
+		note := e.Detail
 		if e.Reason != "" {
 			note = strings.TrimPrefix(note+": “"+e.Reason+"”", ": ")
 		}
-		list = append(list, views.ModelEvent{Text: e.By + " " + what, Note: note, At: x.clock.Moment(e.At)})
+		list = append(list, views.ModelEvent{Text: e.By + " " + fmt.Sprintf(words[e.Action], e.Version), Note: note, At: x.clock.Moment(e.At)})
 	}
 	return list
 }
