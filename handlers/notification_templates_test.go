@@ -23,7 +23,7 @@ func TestNotificationTemplatePages(t *testing.T) {
 	got = admin.get(t, path)
 	require.Equal(t, http.StatusOK, got.status)
 	require.Contains(t, got.body, ">Sample<")
-	require.Contains(t, got.body, "vision.train failed")
+	require.Contains(t, got.body, "vision.train “nightly, ")
 	require.NotContains(t, got.body, "Delete template")
 
 	send := func(part, subject, body string) reply {

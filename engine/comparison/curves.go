@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison/curve"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/platform/units"
 )
 
 // maxCurves limits the curves of one metric.
@@ -189,7 +189,7 @@ func (c Curves) names() (names []string, dashes []int) {
 	titles := map[uuid.UUID]string{}
 	for _, e := range c.Executions {
 		if e.Name != "" {
-			titles[e.ID] = cut(e.Name, namedLetters) + " "
+			titles[e.ID] = units.Shorten(e.Name, namedLetters) + " "
 		}
 	}
 	own, nodes := map[uuid.UUID]int{}, map[string]bool{}
@@ -215,15 +215,6 @@ func (c Curves) names() (names []string, dashes []int) {
 		}
 	}
 	return names, dashes
-}
-
-// cut shortens a text.
-func cut(text string, most int) string {
-	letters := []rune(text)
-	if len(letters) <= most {
-		return text
-	}
-	return strings.TrimSpace(string(letters[:most-1])) + "…"
 }
 
 // Groups returns the key of each execution for a path, such as inputs:lr, and the paths that

@@ -25,24 +25,10 @@ func executionFacts(id uuid.UUID, of db.InboxExecutionRow) []message.Fact {
 	return []message.Fact{{Name: "Execution", Value: notify.ExecutionName(id, of.Name)}, {Name: "Version", Value: of.Version}, {Name: "Launched by", Value: of.SubmittedByName}}
 }
 
-// nameLetters is the length from which the name of an execution is shortened in a title.
-const nameLetters = 60
-
-// executionTitle is the workflow of an execution, with the execution's own name.
-func executionTitle(workflow, name string) string {
-	if name == "" {
-		return workflow
-	}
-	if letters := []rune(name); len(letters) > nameLetters {
-		name = string(letters[:nameLetters-1]) + "…"
-	}
-	return workflow + " “" + name + "”"
-}
-
 // question is the message about a node that waits for an answer. It leads to the form.
 func (s *Service) question(row db.InboxEventsRow, of db.InboxExecutionRow, data payload) message.Message {
 	return message.Message{
-		Level: message.Info, Title: executionTitle(of.WorkflowName, of.Name) + " needs an approval: " + data.Node, Text: data.Message,
+		Level: message.Info, Title: notify.ExecutionTitle(of.WorkflowName, of.Name) + " needs an approval: " + data.Node, Text: data.Message,
 		URL:      s.executionURL(*row.ExecutionID) + "/nodes/" + url.PathEscape(data.Node) + "/answer",
 		Incident: "approval/" + row.ExecutionID.String() + "/" + data.Node, Facts: executionFacts(*row.ExecutionID, of),
 	}
@@ -51,11 +37,11 @@ func (s *Service) question(row db.InboxEventsRow, of db.InboxExecutionRow, data 
 // capacityMessage is the message about an execution that started late, or whose task was preempted.
 func (s *Service) capacityMessage(row db.InboxEventsRow, of db.InboxExecutionRow, data payload) message.Message {
 	m := message.Message{
-		Level: message.Info, Title: fmt.Sprintf("%s started after waiting for %s", executionTitle(of.WorkflowName, of.Name), units.Duration(row.At.Sub(of.CreatedAt))),
+		Level: message.Info, Title: fmt.Sprintf("%s started after waiting for %s", notify.ExecutionTitle(of.WorkflowName, of.Name), units.Duration(row.At.Sub(of.CreatedAt))),
 		URL: s.executionURL(*row.ExecutionID), Incident: "execution/" + row.ExecutionID.String(), Facts: executionFacts(*row.ExecutionID, of),
 	}
 	if row.Type == "node.preempted" {
-		m.Level, m.Title, m.Text = message.Warning, executionTitle(of.WorkflowName, of.Name)+" lost borrowed capacity: "+data.Node+" waits again", data.Message
+		m.Level, m.Title, m.Text = message.Warning, notify.ExecutionTitle(of.WorkflowName, of.Name)+" lost borrowed capacity: "+data.Node+" waits again", data.Message
 	}
 	return m
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -146,11 +145,7 @@ func (s *Service) ended(ctx context.Context, q *db.Queries, row db.InboxEventsRo
 	}
 	o := occurrence{
 		key: end.Key(), project: end.ProjectID, tenant: end.TenantID, subject: end.WorkflowName, execution: row.ExecutionID, at: *end.FinishedAt, events: end.Events(slow),
-		compose: func(e notify.Event) message.Message {
-			m := end.Message(e)
-			m.Title = strings.Replace(m.Title, end.WorkflowName, executionTitle(end.WorkflowName, of.Name), 1)
-			return m
-		},
+		compose: end.Message,
 	}
 	owner := of.SubmittedBy
 	switch {

@@ -22,9 +22,9 @@ type streak struct {
 
 // scheduleRefused notifies the owner of a schedule whose run launched nothing.
 func (s *Service) scheduleRefused(ctx context.Context, q *db.Queries, row db.InboxEventsRow, data payload) error {
-	id, first, err := streakOf(data)
-	if err != nil {
-		return err
+	id, first, ok := s.streakOf(data)
+	if !ok {
+		return nil
 	}
 	schedule, err := q.InboxSchedule(ctx, id)
 	if db.IsNoRows(err) {
@@ -41,9 +41,9 @@ func (s *Service) scheduleRefused(ctx context.Context, q *db.Queries, row db.Inb
 
 // triggerFailed notifies the owner of a trigger whose event launched nothing.
 func (s *Service) triggerFailed(ctx context.Context, q *db.Queries, row db.InboxEventsRow, data payload) error {
-	id, first, err := streakOf(data)
-	if err != nil {
-		return err
+	id, first, ok := s.streakOf(data)
+	if !ok {
+		return nil
 	}
 	trigger, err := q.InboxTrigger(ctx, id)
 	if db.IsNoRows(err) {
@@ -58,14 +58,16 @@ func (s *Service) triggerFailed(ctx context.Context, q *db.Queries, row db.Inbox
 	}), trigger.OwnerID)
 }
 
-func streakOf(data payload) (id uuid.UUID, first streak, err error) {
-	if id, err = uuid.Parse(data.ObjectID); err == nil {
+// streakOf reads an entry. One that cannot be read is logged, so that it does not stop the inbox.
+func (s *Service) streakOf(data payload) (id uuid.UUID, first streak, ok bool) {
+	id, err := uuid.Parse(data.ObjectID)
+	if err == nil {
 		err = json.Unmarshal(data.New, &first)
 	}
 	if err != nil {
-		return id, first, fmt.Errorf("entry of the audit log about %s: %w", data.ObjectName, err)
+		s.config.Logger.Warn("an entry of the audit log cannot be read, so it becomes no item of inboxes", "object", data.ObjectID, "error", err)
 	}
-	return id, first, nil
+	return id, first, err == nil
 }
 
 func streakIn(row db.InboxEventsRow, first streak, event notify.Event, m message.Message) occurrence {

@@ -65,6 +65,17 @@ func (e *End) Events(slow float64) []Event {
 	return events
 }
 
+// nameLetters is the length from which the name of an execution is shortened in a title.
+const nameLetters = 60
+
+// ExecutionTitle is the workflow of an execution, with the execution's own name if it has one.
+func ExecutionTitle(workflow, name string) string {
+	if name == "" {
+		return workflow
+	}
+	return workflow + " “" + units.Shorten(name, nameLetters) + "”"
+}
+
 // Message is the message about one of the events.
 func (e *End) Message(event Event) message.Message {
 	row := e.ExecutionForNotificationRow
@@ -81,22 +92,23 @@ func (e *End) Message(event Event) message.Message {
 			"node": row.Node, "project": row.Project, "name": row.Name, "schedule": row.Schedule, "trigger": row.Trigger,
 		},
 	}
+	title := ExecutionTitle(row.WorkflowName, row.Name)
 	switch event {
 	case FirstFailure:
-		m.Level, m.Title = message.Error, row.WorkflowName+" failed"
+		m.Level, m.Title = message.Error, title+" failed"
 		if row.StatusBefore == "SUCCEEDED" {
 			m.Title += " after a success"
 		}
 	case Failed:
-		m.Level, m.Title = message.Error, row.WorkflowName+" failed"
+		m.Level, m.Title = message.Error, title+" failed"
 	case Recovered:
-		m.Level, m.Title = message.OK, row.WorkflowName+" recovered"
+		m.Level, m.Title = message.OK, title+" recovered"
 	case Slow:
-		m.Level, m.Title = message.Warning, fmt.Sprintf("%s took %s, usually %s", row.WorkflowName, took, usual)
+		m.Level, m.Title = message.Warning, fmt.Sprintf("%s took %s, usually %s", title, took, usual)
 	case Succeeded:
-		m.Level, m.Title = message.OK, row.WorkflowName+" succeeded"
+		m.Level, m.Title = message.OK, title+" succeeded"
 	case Cancelled:
-		m.Level, m.Title = message.Warning, row.WorkflowName+" was cancelled"
+		m.Level, m.Title = message.Warning, title+" was cancelled"
 	case Waiting, Approval, SchedulePaused, ScheduleRefused, TriggerPaused, TriggerFailed, StageChanged, AnyEvent: // other messages
 	}
 	var failure struct {

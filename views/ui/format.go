@@ -117,13 +117,5 @@ func Float(v float64) string {
 
 // Short cuts text to at most n runes, with an ellipsis.
 func Short(text string, n int) string {
-	runes := []rune(text)
-	if len(runes) <= n {
-		return text
-	}
-	cut := string(runes[:n-1])
-	if space := strings.LastIndexByte(cut, ' '); runes[n-1] != ' ' && space > len(cut)*2/3 {
-		cut = cut[:space]
-	}
-	return strings.TrimRight(cut, " ,;:") + "…"
+	return units.Shorten(text, n)
 }
