@@ -31,9 +31,6 @@ func errorAt(query string, from, to int, format string, args ...any) *Error {
 	}
 }
 
-// Nearest returns the candidate that word may be a mistake for, or "".
-func Nearest(word string, candidates []string) string { return nearest(word, candidates) }
-
 // nearest returns the candidate that differs least from word: at most a third of its letters.
 func nearest(word string, candidates []string) string {
 	best, least := "", max(1, utf8.RuneCountInString(word)/3)+1

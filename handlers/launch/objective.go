@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/engine/sweep"
@@ -53,9 +54,6 @@ func (h *Pages) unknownObjective(ctx context.Context, d *draft, o *sweep.Objecti
 		return nil
 	}
 	names := h.metrics(ctx)
-	if len(names) == 0 || len(names) > metricsRead {
-		return nil
-	}
 	q := index.Query{And: search.And{search.Fact("workflow", search.Equal, search.Value{Type: search.String, Text: d.version.Name})}, Limit: runsRead}
 	if slices.Contains(names, o.Metric) {
 		named := q
@@ -64,6 +62,10 @@ func (h *Pages) unknownObjective(ctx context.Context, d *draft, o *sweep.Objecti
 			return nil
 		}
 	}
+	if meant := apperr.Nearest(o.Metric, names); meant != "" { // so that it is among the names that are read
+		names = slices.Insert(names, 0, meant)
+	}
+	names = names[:min(len(names), metricsRead)]
 	for _, name := range names {
 		q.Columns = append(q.Columns, "metrics."+name)
 	}
@@ -73,7 +75,7 @@ func (h *Pages) unknownObjective(ctx context.Context, d *draft, o *sweep.Objecti
 	}
 	var reported []string
 	for i, name := range names {
-		if slices.ContainsFunc(found.Rows, func(r index.Row) bool { return r.Values[i] != nil }) {
+		if slices.ContainsFunc(found.Rows, func(r index.Row) bool { return r.Values[i] != nil }) && !slices.Contains(reported, name) {
 			reported = append(reported, name)
 		}
 	}
@@ -81,7 +83,7 @@ func (h *Pages) unknownObjective(ctx context.Context, d *draft, o *sweep.Objecti
 		return nil
 	}
 	v := views.Verdict{Tone: "warn", Strong: "No run of " + d.version.Name + " has reported “" + o.Metric + "”."}
-	if meant := search.Nearest(o.Metric, reported); meant != "" {
+	if meant := apperr.Nearest(o.Metric, reported); meant != "" {
 		v.Text = "Did you mean " + meant + "?"
 	} else {
 		v.Text = "Its runs report " + strings.Join(reported[:min(len(reported), 5)], ", ") + "."
