@@ -16,9 +16,9 @@ import pytest
 import flowforge
 from flowforge import Breaker, Cache, Connection, ConnectionKind, DefinitionError, FlowForgeError, Lock, Retry, RetryBudget, Table
 from flowforge import command, grpc, http, operator, sensor, shell, sql, template_ref, workflow, workflow_ref
-from flowforge import _api, _arguments, _cli, _docstrings, _options, _pack, _requirements, _yaml
+from flowforge import _api, _cli, _docstrings, _options, _pack, _requirements, _yaml
 
-from .flows import search, values
+from .flows import search
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -326,63 +326,6 @@ def test_package_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(_pack, "LIMIT", 10)
     with pytest.raises(DefinitionError, match=r"the limit of a code package is 0 MiB. The largest are vision/flow.py"):
         _pack.collect(module.f)
-
-
-def test_arguments_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "rows.txt"
-    file.write_text("1")
-    read = functools.partial(_arguments.read, search.search, program="run")
-    assert read(["--data", str(file), "--lr", "0.5", "--kinds", "svc", "--kinds", "forest"]) == {"data": file, "lr": 0.5, "kinds": ["svc", "forest"]}
-    assert read(["--data", "rows@1"]) == {"data": "rows@1"}
-    for argv, message in (
-        ([], "the following arguments are required: --data"),
-        (["--data", "a@1", "--lr", "7"], "argument --lr: 7 is more than 1"),
-        (["--data", "a@1", "--kinds", "tree"], "argument --kinds: 'tree' is not one of 'svc', 'forest'"),
-    ):
-        with pytest.raises(SystemExit):
-            read(argv)
-        assert message in capsys.readouterr().err
-    config = _arguments.read(values.values, ["--config", '{"colour": "red", "day": "2026-01-24"}', "--moment", "2026-01-02T03:04:05Z", "--person", '{"name": "a", "age": 1}', "--span", "PT1M"], "run")
-    assert config["config"].colour is values.Colour.RED and config["span"].total_seconds() == 60
-
-
-def test_help_shows_defaults_as_they_are_entered(capsys: pytest.CaptureFixture[str]) -> None:
-    @operator
-    def note(text: str) -> None: ...
-
-    @workflow
-    def flow(colour: values.Colour = values.Colour.GREEN, names: List[str] = ["a", "b"], rate: float = 0.5) -> None:
-        note("x")
-
-    with pytest.raises(SystemExit):
-        _arguments.read(flow, ["-h"], "run")
-    output = " ".join(capsys.readouterr().out.split())
-    assert f"default: {values.Colour.GREEN.value} " in output and "default: a, b; repeat the option for each value" in output and "default: 0.5" in output
-
-
-def test_lists_and_fields_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    @operator
-    def note(text: str) -> None: ...
-
-    @workflow
-    def flow(config: values.Config, xs: List[int] = [1], rows: List[List[int]] = [], words: List[str] = [], layers: List[values.Adam] = [values.Adam(0.5)]) -> None:
-        note("x")
-
-    read = functools.partial(_arguments.read, flow, program="run")
-    assert read(["--config.note", "a", "--xs", "[]", "--rows", "[1, 2]", "--rows", "[[3]]"]) == {"config.note": "a", "xs": [], "rows": [[1, 2], [3]]}
-    assert read(["--config.layers", "[1]", "--config.layers", "2", "--xs", "[1, 2]", "--xs", "3"]) == {"config.layers": [1, 2], "xs": [1, 2, 3]}
-    assert read(["--config.note", "", "--words", '["a", "b"]', "--words", "[1]", "--words", "c"]) == {"config.note": "", "words": ["a", "b", "[1]", "c"]}
-    assert read(["--config.note", "a", "--layers", '[{"beta": 1}]']) == {"config.note": "a", "layers": [values.Adam(1.0)]}
-    for argv, message in (
-        ([], "the following arguments are required: --config"),
-        (["--config.layers", '[1, "a"]'], "argument --config.layers: 'a' is not an `int`"),
-        (["--config.optimizer", "3", "--layers", '[{"beta": 2}]'], "argument --layers: its field beta: 2 is more than 1"),
-        (["-h"], '(List<Struct{beta: Float(min=0, max=1) = 0.9}>) default: [{"beta": 0.5}]; repeat the option for each value, or pass a JSON list'),
-    ):
-        with pytest.raises(SystemExit):
-            read(argv)
-        found = capsys.readouterr()
-        assert message in " ".join((found.out + found.err).split())
 
 
 def test_an_error_of_the_server_is_shown_once() -> None:
