@@ -38,9 +38,6 @@ type Config struct {
 	BinDirs    []string          // directories with initdb and postgres, looked at after the system's
 	Database   string            // created when it is missing; "" is flowforge
 	Settings   map[string]string // override the defaults of this package
-	// ReplicaOf is a server of which this one is a streaming replica, when Dir is new. Settings of both
-	// have to allow it; nil: a server of its own.
-	ReplicaOf *Server
 
 	Logger *slog.Logger
 }
@@ -179,10 +176,6 @@ func (s *Server) initialise(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin.dir, "initdb"), "-D", s.data(), "-U", superuser, "-E", "UTF8",
 		"--locale=C.UTF-8", "--auth-local=trust", "--auth-host=reject", "--data-checksums", "--no-instructions")
-	if of := s.cfg.ReplicaOf; of != nil { // --write-recovery-conf writes standby.signal and primary_conninfo
-		cmd = exec.CommandContext(ctx, filepath.Join(s.bin.dir, "pg_basebackup"), "-D", s.data(), "-U", superuser, "-h", of.socketDir,
-			"--checkpoint=fast", "--wal-method=stream", "--write-recovery-conf", "--no-password")
-	}
 	cmd.SysProcAttr, cmd.Env, cmd.Dir = s.id.attributes(), environment(s.bin.dir), "/"
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return child.Explain(err, what, s.cfg.Dir, string(out))

@@ -2,8 +2,11 @@
 package replicatest
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -29,13 +32,51 @@ func Start(t testing.TB) Pair {
 	if err := os.Chmod(dir, 0o755); err != nil { // that account has to pass
 		t.Fatal(err)
 	}
-	primary := start(t, postgres.Config{Dir: filepath.Join(dir, "primary")})
-	return Pair{primary, start(t, postgres.Config{Dir: filepath.Join(dir, "replica"), ReplicaOf: primary})}
+	first, second := filepath.Join(dir, "primary"), filepath.Join(dir, "replica")
+	if err := start(t, first).Close(); err != nil {
+		t.Fatal(err)
+	}
+	// A copy of a server that was shut down can become its replica. pg_basebackup is not part of the
+	// programs that `make setup` installs.
+	if out, err := exec.CommandContext(t.Context(), "cp", "-a", first, second).CombinedOutput(); err != nil {
+		t.Fatalf("copy the primary: %v: %s", err, out)
+	}
+	primary := running(t, first)
+	follow(t, filepath.Join(second, "data"), primary)
+	return Pair{primary, running(t, second)}
 }
 
-func start(t testing.TB, c postgres.Config) *postgres.Server {
+// follow makes a server that is not running a replica of primary when it starts.
+func follow(t testing.TB, data string, primary *postgres.Server) {
 	t.Helper()
-	c.BinDir, c.Logger = os.Getenv("FLOWFORGE_POSTGRES_DIR"), slog.New(slog.DiscardHandler)
+	settings, err := os.OpenFile(filepath.Join(data, "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fprintf(settings, "primary_conninfo = '%s'\n", primary.URL())
+	if err := errors.Join(err, settings.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(data, "standby.signal"), nil, 0o644); err != nil { // read by another account
+		t.Fatal(err)
+	}
+}
+
+// running starts a server that ends with the test.
+func running(t testing.TB, dir string) *postgres.Server {
+	t.Helper()
+	server := start(t, dir)
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+func start(t testing.TB, dir string) *postgres.Server {
+	t.Helper()
+	c := postgres.Config{Dir: dir, BinDir: os.Getenv("FLOWFORGE_POSTGRES_DIR"), Logger: slog.New(slog.DiscardHandler)}
 	if cache := os.Getenv("FLOWFORGE_CACHE_DIR"); cache != "" {
 		c.BinDirs = []string{filepath.Join(cache, "postgres", "native", "bin")}
 	}
@@ -47,10 +88,5 @@ func start(t testing.TB, c postgres.Config) *postgres.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return server
 }
