@@ -32,18 +32,19 @@ def moment_text(value: Any) -> Any:
 
 def duration(text: Any) -> datetime.timedelta:
     """Read ISO 8601 in days, hours, minutes and seconds, such as "PT1H30M"."""
-    sign, text = (-1, text[1:]) if text.startswith("-") else (1, text)
     found = _ISO.match(text)
     if found is None:
         raise ValueError(f"{text!r} is not a duration such as PT1H30M")
     parts = {name: float(number) for name, number in found.groupdict().items() if number}
-    return sign * datetime.timedelta(**parts)
+    return datetime.timedelta(**parts)
 
 
 def duration_text(value: Any) -> Any:
-    """Write ISO 8601 in seconds."""
+    """Write ISO 8601 in seconds. Raise ValueError for a negative duration."""
     if not isinstance(value, datetime.timedelta):
         return value
+    if value < datetime.timedelta():
+        raise ValueError("a duration must not be negative")
     seconds = value.total_seconds()
     return f"PT{seconds:.6f}".rstrip("0").rstrip(".") + "S"
 

@@ -16,7 +16,7 @@ import pydantic
 import pytest
 from typing_extensions import NotRequired
 
-from flowforge import Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit
+from flowforge import Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit, operator, workflow
 from flowforge._annotations import Unmapped, read
 from flowforge._schema import mismatch
 from flowforge._times import duration, moment, span
@@ -176,6 +176,19 @@ def test_times() -> None:
     assert moment("2026-01-02T03:04:05.5+02:00").microsecond == 500_000
     assert duration("PT1H30M") == datetime.timedelta(minutes=90)
     assert (span(90), span("30m"), span(datetime.timedelta(minutes=2))) == ("90s", "30m", "120s")
+
+
+def test_a_negative_duration_is_refused_as_on_the_server() -> None:
+    @operator
+    def wait(how_long: datetime.timedelta) -> None: ...
+
+    @workflow
+    def flow(how_long: datetime.timedelta) -> None:
+        wait(how_long)
+
+    flow(datetime.timedelta())
+    with pytest.raises(DefinitionError, match="flow: how_long: .* is not a .timedelta.: a duration must not be negative"):
+        flow(datetime.timedelta(seconds=-5))
 
 
 def test_what_has_no_type() -> None:
