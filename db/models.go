@@ -950,25 +950,26 @@ type NotificationChannel struct {
 }
 
 type NotificationRule struct {
-	ID             uuid.UUID
-	TenantID       uuid.UUID
-	ProjectID      uuid.UUID
-	Name           string
-	Events         []string
-	Workflows      []string
-	Channels       []string
-	SlowFactor     float64
-	WaitingSeconds int32
-	QuietFrom      string
-	QuietTo        string
-	Timezone       string
-	Enabled        bool
-	EnabledAt      time.Time
-	MutedUntil     *time.Time
-	CreatedAt      time.Time
-	CreatedBy      string
-	UpdatedAt      time.Time
-	UpdatedBy      string
+	ID              uuid.UUID
+	TenantID        uuid.UUID
+	ProjectID       uuid.UUID
+	Name            string
+	Events          []string
+	Workflows       []string
+	Channels        []string
+	SlowFactor      float64
+	WaitingSeconds  int32
+	QuietFrom       string
+	QuietTo         string
+	Timezone        string
+	Enabled         bool
+	EnabledAt       time.Time
+	MutedUntil      *time.Time
+	CreatedAt       time.Time
+	CreatedBy       string
+	UpdatedAt       time.Time
+	UpdatedBy       string
+	DeadlineSeconds int32
 }
 
 type NotificationTemplate struct {

@@ -370,30 +370,31 @@ func (q *Queries) InsertNotification(ctx context.Context, arg InsertNotification
 }
 
 const insertNotificationRule = `-- name: InsertNotificationRule :exec
-INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
 `
 
 type InsertNotificationRuleParams struct {
-	ID             uuid.UUID
-	TenantID       uuid.UUID
-	ProjectID      uuid.UUID
-	Name           string
-	Events         []string
-	Workflows      []string
-	Channels       []string
-	SlowFactor     float64
-	WaitingSeconds int32
-	QuietFrom      string
-	QuietTo        string
-	Timezone       string
-	Enabled        bool
-	EnabledAt      time.Time
-	MutedUntil     *time.Time
-	CreatedAt      time.Time
-	CreatedBy      string
-	UpdatedAt      time.Time
-	UpdatedBy      string
+	ID              uuid.UUID
+	TenantID        uuid.UUID
+	ProjectID       uuid.UUID
+	Name            string
+	Events          []string
+	Workflows       []string
+	Channels        []string
+	SlowFactor      float64
+	WaitingSeconds  int32
+	QuietFrom       string
+	QuietTo         string
+	Timezone        string
+	Enabled         bool
+	EnabledAt       time.Time
+	MutedUntil      *time.Time
+	CreatedAt       time.Time
+	CreatedBy       string
+	UpdatedAt       time.Time
+	UpdatedBy       string
+	DeadlineSeconds int32
 }
 
 func (q *Queries) InsertNotificationRule(ctx context.Context, arg InsertNotificationRuleParams) error {
@@ -417,6 +418,7 @@ func (q *Queries) InsertNotificationRule(ctx context.Context, arg InsertNotifica
 		arg.CreatedBy,
 		arg.UpdatedAt,
 		arg.UpdatedBy,
+		arg.DeadlineSeconds,
 	)
 	return err
 }
@@ -498,7 +500,7 @@ func (q *Queries) ListChannels(ctx context.Context, projectID uuid.UUID, kinds [
 }
 
 const listNotificationRules = `-- name: ListNotificationRules :many
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by FROM notification_rules WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
 `
 
 func (q *Queries) ListNotificationRules(ctx context.Context, projectID uuid.UUID, rowLimit int32) ([]NotificationRule, error) {
@@ -530,6 +532,7 @@ func (q *Queries) ListNotificationRules(ctx context.Context, projectID uuid.UUID
 			&i.CreatedBy,
 			&i.UpdatedAt,
 			&i.UpdatedBy,
+			&i.DeadlineSeconds,
 		); err != nil {
 			return nil, err
 		}
@@ -592,7 +595,7 @@ func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, st
 }
 
 const listRulesOfEvents = `-- name: ListRulesOfEvents :many
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by FROM notification_rules
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules
 WHERE enabled AND events && $1::text[] AND ($2::uuid IS NULL OR project_id = $2)
 ORDER BY project_id, id
 `
@@ -627,6 +630,7 @@ func (q *Queries) ListRulesOfEvents(ctx context.Context, events []string, projec
 			&i.CreatedBy,
 			&i.UpdatedAt,
 			&i.UpdatedBy,
+			&i.DeadlineSeconds,
 		); err != nil {
 			return nil, err
 		}
@@ -667,7 +671,7 @@ func (q *Queries) LockNotification(ctx context.Context, id uuid.UUID) (Notificat
 }
 
 const lockNotificationRule = `-- name: LockNotificationRule :one
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by FROM notification_rules WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
 `
 
 func (q *Queries) LockNotificationRule(ctx context.Context, projectID uuid.UUID, name string) (NotificationRule, error) {
@@ -693,6 +697,7 @@ func (q *Queries) LockNotificationRule(ctx context.Context, projectID uuid.UUID,
 		&i.CreatedBy,
 		&i.UpdatedAt,
 		&i.UpdatedBy,
+		&i.DeadlineSeconds,
 	)
 	return i, err
 }
@@ -733,6 +738,80 @@ ON CONFLICT (project_id, name) DO UPDATE SET failures = 0, open_until = NULL, ok
 func (q *Queries) NoteChannelWorks(ctx context.Context, projectID uuid.UUID, name string, now *time.Time) error {
 	_, err := q.db.Exec(ctx, noteChannelWorks, projectID, name, now)
 	return err
+}
+
+const overdueExecutions = `-- name: OverdueExecutions :many
+SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at, e.status,
+    COALESCE(e.scheduled_at, e.created_at)::timestamptz AS start_at, e.total, (e.succeeded + e.failed + e.skipped + e.cancelled)::integer AS ended
+FROM executions e
+WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
+    AND COALESCE(e.scheduled_at, e.created_at) <= $3::timestamptz AND COALESCE(e.scheduled_at, e.created_at) >= $4::timestamptz
+    AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
+ORDER BY e.id LIMIT $5
+`
+
+type OverdueExecutionsParams struct {
+	ProjectID uuid.UUID
+	After     uuid.UUID
+	Before    time.Time
+	Since     time.Time
+	RowLimit  int32
+}
+
+type OverdueExecutionsRow struct {
+	ID              uuid.UUID
+	TenantID        uuid.UUID
+	ProjectID       uuid.UUID
+	WorkflowName    string
+	Version         string
+	Name            string
+	SubmittedByName string
+	CreatedAt       time.Time
+	Status          string
+	StartAt         time.Time
+	Total           int32
+	Ended           int32
+}
+
+// Returns executions of a project that have not ended and were due to start in an interval, by ID. An execution of a
+// schedule was due at its scheduled time, and others when they were launched. Runs of sweeps are left out.
+func (q *Queries) OverdueExecutions(ctx context.Context, arg OverdueExecutionsParams) ([]OverdueExecutionsRow, error) {
+	rows, err := q.db.Query(ctx, overdueExecutions,
+		arg.ProjectID,
+		arg.After,
+		arg.Before,
+		arg.Since,
+		arg.RowLimit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OverdueExecutionsRow
+	for rows.Next() {
+		var i OverdueExecutionsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowName,
+			&i.Version,
+			&i.Name,
+			&i.SubmittedByName,
+			&i.CreatedAt,
+			&i.Status,
+			&i.StartAt,
+			&i.Total,
+			&i.Ended,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const pausedSchedules = `-- name: PausedSchedules :many
@@ -878,28 +957,29 @@ func (q *Queries) SettleNotification(ctx context.Context, arg SettleNotification
 }
 
 const updateNotificationRule = `-- name: UpdateNotificationRule :exec
-UPDATE notification_rules SET name = $1, events = $2, workflows = $3, channels = $4, slow_factor = $5, waiting_seconds = $6,
-    quiet_from = $7, quiet_to = $8, timezone = $9, enabled = $10, enabled_at = $11, muted_until = $12,
-    updated_at = $13, updated_by = $14
-WHERE id = $15
+UPDATE notification_rules SET name = $1, events = $2, workflows = $3, channels = $4, slow_factor = $5, waiting_seconds = $6, deadline_seconds = $7,
+    quiet_from = $8, quiet_to = $9, timezone = $10, enabled = $11, enabled_at = $12, muted_until = $13,
+    updated_at = $14, updated_by = $15
+WHERE id = $16
 `
 
 type UpdateNotificationRuleParams struct {
-	Name           string
-	Events         []string
-	Workflows      []string
-	Channels       []string
-	SlowFactor     float64
-	WaitingSeconds int32
-	QuietFrom      string
-	QuietTo        string
-	Timezone       string
-	Enabled        bool
-	EnabledAt      time.Time
-	MutedUntil     *time.Time
-	UpdatedAt      time.Time
-	UpdatedBy      string
-	ID             uuid.UUID
+	Name            string
+	Events          []string
+	Workflows       []string
+	Channels        []string
+	SlowFactor      float64
+	WaitingSeconds  int32
+	DeadlineSeconds int32
+	QuietFrom       string
+	QuietTo         string
+	Timezone        string
+	Enabled         bool
+	EnabledAt       time.Time
+	MutedUntil      *time.Time
+	UpdatedAt       time.Time
+	UpdatedBy       string
+	ID              uuid.UUID
 }
 
 func (q *Queries) UpdateNotificationRule(ctx context.Context, arg UpdateNotificationRuleParams) error {
@@ -910,6 +990,7 @@ func (q *Queries) UpdateNotificationRule(ctx context.Context, arg UpdateNotifica
 		arg.Channels,
 		arg.SlowFactor,
 		arg.WaitingSeconds,
+		arg.DeadlineSeconds,
 		arg.QuietFrom,
 		arg.QuietTo,
 		arg.Timezone,
@@ -928,6 +1009,7 @@ SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.su
 FROM executions e
 WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= $3 AND e.created_at >= $4
     AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
+    AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT $5
 `
 
@@ -950,7 +1032,8 @@ type WaitingExecutionsRow struct {
 	CreatedAt       time.Time
 }
 
-// Returns executions of a project that were launched before a time and of which no node has started, by ID.
+// Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
+// of sweeps are left out.
 func (q *Queries) WaitingExecutions(ctx context.Context, arg WaitingExecutionsParams) ([]WaitingExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, waitingExecutions,
 		arg.ProjectID,

@@ -120,6 +120,7 @@ type NotificationRuleForm struct {
 	Workflows string // one for each line
 	Slow      string
 	Waiting   string // minutes
+	Deadline  string // minutes
 	QuietFrom string
 	QuietTo   string
 	Timezone  string

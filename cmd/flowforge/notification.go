@@ -35,6 +35,7 @@ func newNotificationCommand() *cobra.Command {
 	set.Flags().StringArray("workflow", nil, "the name or pattern of a workflow (repeatable); default: all workflows")
 	set.Flags().Float64("slow-factor", 0, "for execution.slow: multiple of the usual duration (default 2)")
 	set.Flags().Duration("waiting", 0, "for execution.waiting: how long no node has started (default 10m)")
+	set.Flags().Duration("deadline", 0, "for execution.overdue: how long after the scheduled time or the launch an execution must finish, such as 4h")
 	set.Flags().String("quiet", "", "quiet hours, such as 20:00-08:00")
 	set.Flags().String("timezone", "", "time zone of the quiet hours (default UTC)")
 	set.Flags().Duration("mute", 0, "send no messages for this time")
@@ -104,6 +105,8 @@ func runNotificationSet(cmd *cobra.Command, args []string) error {
 	in.SlowFactor, _ = flags.GetFloat64("slow-factor")
 	waiting, _ := flags.GetDuration("waiting")
 	in.WaitingSeconds = int(waiting / time.Second)
+	deadline, _ := flags.GetDuration("deadline")
+	in.DeadlineSeconds = int(deadline / time.Second)
 	in.Timezone, _ = flags.GetString("timezone")
 	in.Disabled, _ = flags.GetBool("disabled")
 	if quiet, _ := flags.GetString("quiet"); quiet != "" {

@@ -8,11 +8,11 @@ SELECT * FROM notification_rules WHERE project_id = @project_id AND lower(name) 
 SELECT count(*) FROM notification_rules WHERE project_id = @project_id;
 
 -- name: InsertNotificationRule :exec
-INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by)
-VALUES (@id, @tenant_id, @project_id, @name, @events, @workflows, @channels, @slow_factor, @waiting_seconds, @quiet_from, @quiet_to, @timezone, @enabled, @enabled_at, @muted_until, @created_at, @created_by, @updated_at, @updated_by);
+INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds)
+VALUES (@id, @tenant_id, @project_id, @name, @events, @workflows, @channels, @slow_factor, @waiting_seconds, @quiet_from, @quiet_to, @timezone, @enabled, @enabled_at, @muted_until, @created_at, @created_by, @updated_at, @updated_by, @deadline_seconds);
 
 -- name: UpdateNotificationRule :exec
-UPDATE notification_rules SET name = @name, events = @events, workflows = @workflows, channels = @channels, slow_factor = @slow_factor, waiting_seconds = @waiting_seconds,
+UPDATE notification_rules SET name = @name, events = @events, workflows = @workflows, channels = @channels, slow_factor = @slow_factor, waiting_seconds = @waiting_seconds, deadline_seconds = @deadline_seconds,
     quiet_from = @quiet_from, quiet_to = @quiet_to, timezone = @timezone, enabled = @enabled, enabled_at = @enabled_at, muted_until = @muted_until,
     updated_at = @updated_at, updated_by = @updated_by
 WHERE id = @id;
@@ -124,11 +124,24 @@ CROSS JOIN LATERAL (
 WHERE e.id = @id;
 
 -- name: WaitingExecutions :many
--- Returns executions of a project that were launched before a time and of which no node has started, by ID.
+-- Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
+-- of sweeps are left out.
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
 FROM executions e
 WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= @before AND e.created_at >= @since
     AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
+    AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
+ORDER BY e.id LIMIT @row_limit;
+
+-- name: OverdueExecutions :many
+-- Returns executions of a project that have not ended and were due to start in an interval, by ID. An execution of a
+-- schedule was due at its scheduled time, and others when they were launched. Runs of sweeps are left out.
+SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at, e.status,
+    COALESCE(e.scheduled_at, e.created_at)::timestamptz AS start_at, e.total, (e.succeeded + e.failed + e.skipped + e.cancelled)::integer AS ended
+FROM executions e
+WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
+    AND COALESCE(e.scheduled_at, e.created_at) <= @before::timestamptz AND COALESCE(e.scheduled_at, e.created_at) >= @since::timestamptz
+    AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT @row_limit;
 
 -- name: PendingApprovals :many

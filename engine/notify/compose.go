@@ -32,16 +32,36 @@ func ExecutionName(id uuid.UUID, name string) string {
 
 func (s *Service) waitingMessage(row db.WaitingExecutionsRow, now time.Time) message.Message {
 	return message.Message{
-		Level: message.Warning, Title: fmt.Sprintf("%s has waited for %s", row.WorkflowName, units.Duration(now.Sub(row.CreatedAt))), Text: "No node of the execution has started.",
+		Level: message.Warning, Title: fmt.Sprintf("%s has waited for %s", ExecutionTitle(row.WorkflowName, row.Name), units.Duration(now.Sub(row.CreatedAt))), Text: "No node of the execution has started.",
 		URL: s.executionURL(row.ID), Incident: "waiting/" + row.ID.String(),
 		Facts: []message.Fact{{Name: "Execution", Value: ExecutionName(row.ID, row.Name)}, {Name: "Version", Value: row.Version}, {Name: "Launched by", Value: row.SubmittedByName}},
 		Data:  map[string]any{"execution_id": row.ID, "workflow": row.WorkflowName, "version": row.Version, "submitted_by": row.SubmittedByName, "created_at": row.CreatedAt},
 	}
 }
 
+// overdueMessage has the incident of the workflow, which a later success resolves.
+func (s *Service) overdueMessage(row db.OverdueExecutionsRow, deadline time.Time, timezone string) message.Message {
+	zone, err := time.LoadLocation(timezone)
+	if err != nil { // a newer time zone database lacks it
+		zone = time.UTC
+	}
+	return message.Message{
+		Level: message.Warning, Title: fmt.Sprintf("%s is overdue", ExecutionTitle(row.WorkflowName, row.Name)),
+		Text: fmt.Sprintf("The deadline was %s. %d of %s ended.", deadline.In(zone).Format("2006-01-02 15:04 MST"), row.Ended, units.Plural(int(row.Total), "node has", "nodes have")),
+		URL:  s.executionURL(row.ID), Incident: incident(row.ProjectID, row.WorkflowName),
+		Facts: []message.Fact{
+			{Name: "Execution", Value: ExecutionName(row.ID, row.Name)}, {Name: "Version", Value: row.Version}, {Name: "State", Value: row.Status}, {Name: "Launched by", Value: row.SubmittedByName},
+		},
+		Data: map[string]any{
+			"execution_id": row.ID, "workflow": row.WorkflowName, "version": row.Version, "submitted_by": row.SubmittedByName, "created_at": row.CreatedAt,
+			"name": row.Name, "status": row.Status, "deadline": deadline,
+		},
+	}
+}
+
 func (s *Service) approvalMessage(row db.PendingApprovalsRow) message.Message {
 	return message.Message{
-		Level: message.Info, Title: fmt.Sprintf("%s needs an approval: %s", row.WorkflowName, row.Name),
+		Level: message.Info, Title: fmt.Sprintf("%s needs an approval: %s", ExecutionTitle(row.WorkflowName, row.ExecutionName), row.Name),
 		URL: fmt.Sprintf("%s/nodes/%d", s.executionURL(row.ExecutionID), row.NodeIndex), Incident: fmt.Sprintf("approval/%s/%d", row.ExecutionID, row.NodeIndex),
 		Facts: []message.Fact{{Name: "Execution", Value: ExecutionName(row.ExecutionID, row.ExecutionName)}, {Name: "Launched by", Value: row.SubmittedByName}},
 		Data:  map[string]any{"execution_id": row.ExecutionID, "workflow": row.WorkflowName, "node": row.Name, "node_index": row.NodeIndex},

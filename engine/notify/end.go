@@ -109,7 +109,7 @@ func (e *End) Message(event Event) message.Message {
 		m.Level, m.Title = message.OK, title+" succeeded"
 	case Cancelled:
 		m.Level, m.Title = message.Warning, title+" was cancelled"
-	case Waiting, Approval, SchedulePaused, ScheduleRefused, TriggerPaused, TriggerFailed, StageChanged, AnyEvent: // other messages
+	case Waiting, Overdue, Approval, SchedulePaused, ScheduleRefused, TriggerPaused, TriggerFailed, StageChanged, AnyEvent: // other messages
 	}
 	var failure struct {
 		Message string `json:"message"`

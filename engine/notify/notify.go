@@ -89,6 +89,7 @@ const (
 	Succeeded       Event = "execution.succeeded"
 	Cancelled       Event = "execution.cancelled"
 	Waiting         Event = "execution.waiting" // no node has started for some time
+	Overdue         Event = "execution.overdue" // has not finished by its deadline
 	Approval        Event = "approval.waiting"
 	SchedulePaused  Event = "schedule.paused"  // by the server
 	ScheduleRefused Event = "schedule.refused" // a run launched nothing; once until one launches again
@@ -114,6 +115,7 @@ func Events() []Description {
 		{Succeeded, "Execution succeeded", "Every successful execution."},
 		{Cancelled, "Execution cancelled", "Every cancelled execution."},
 		{Waiting, "Waiting to start", "No node of an execution has started for some time."},
+		{Overdue, "Overdue", "An execution has not finished by its deadline."},
 		{Approval, "Approval needed", "A node waits for a person's answer."},
 		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures or because its owner lost access."},
 		{ScheduleRefused, "Scheduled run refused", "A run of a schedule could not launch its workflow. Sent once until a run launches again."},

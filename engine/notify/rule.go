@@ -27,6 +27,7 @@ type Rule struct {
 	Channels   []string      // names of connections
 	SlowFactor float64       // of Slow: times the usual duration; 0: 2
 	Waiting    time.Duration // of Waiting; 0: 10 minutes
+	Deadline   time.Duration // of Overdue, after the scheduled time or the launch; required for Overdue
 	QuietFrom  string        // HH:MM in Timezone; messages wait until QuietTo. Both are "" without quiet hours
 	QuietTo    string
 	Timezone   string // an IANA name; "": UTC
@@ -46,7 +47,7 @@ const (
 	maxName      = 100
 	minFactor    = 1.1
 	maxFactor    = 100
-	minWaiting   = time.Minute
+	minWaiting   = time.Minute // and deadline
 	maxWaiting   = 7 * 24 * time.Hour
 	maxMute      = 366 * 24 * time.Hour
 	usualFactor  = 2
@@ -90,6 +91,8 @@ func (r *Rule) check(now time.Time, known func(channel string) (bool, error)) er
 	r.fillDefaults()
 	refuse(r.SlowFactor < minFactor || r.SlowFactor > maxFactor, "slow_factor", "Enter %g to %d.", minFactor, maxFactor)
 	refuse(r.Waiting < minWaiting || r.Waiting > maxWaiting, "waiting", "Enter 1 minute to 7 days.")
+	refuse(r.Deadline == 0 && slices.Contains(r.Events, Overdue), "deadline", "Enter the time within which executions must finish.")
+	refuse(r.Deadline != 0 && (r.Deadline < minWaiting || r.Deadline > maxWaiting), "deadline", "Enter 1 minute to 7 days.")
 	for field, text := range map[string]string{"quiet_from": r.QuietFrom, "quiet_to": r.QuietTo} {
 		refuse(text != "" && !IsClockTime(text), field, "Enter a time such as 20:00.")
 	}
@@ -202,7 +205,7 @@ func (s *Service) Put(ctx context.Context, former string, r Rule) (Rule, error) 
 		r.apply(&row)
 		row.UpdatedAt, row.UpdatedBy = now, subject.Name
 		err = q.UpdateNotificationRule(ctx, db.UpdateNotificationRuleParams{
-			ID: row.ID, Name: row.Name, Events: row.Events, Workflows: row.Workflows, Channels: row.Channels, SlowFactor: row.SlowFactor, WaitingSeconds: row.WaitingSeconds,
+			ID: row.ID, Name: row.Name, Events: row.Events, Workflows: row.Workflows, Channels: row.Channels, SlowFactor: row.SlowFactor, WaitingSeconds: row.WaitingSeconds, DeadlineSeconds: row.DeadlineSeconds,
 			QuietFrom: row.QuietFrom, QuietTo: row.QuietTo, Timezone: row.Timezone, Enabled: row.Enabled, EnabledAt: row.EnabledAt, MutedUntil: row.MutedUntil,
 			UpdatedAt: row.UpdatedAt, UpdatedBy: row.UpdatedBy,
 		})
@@ -274,13 +277,14 @@ func (r Rule) apply(row *db.NotificationRule) {
 		row.Events = append(row.Events, string(e))
 	}
 	row.SlowFactor, row.WaitingSeconds = r.SlowFactor, int32(r.Waiting/time.Second) //nolint:gosec // at most maxWaiting
+	row.DeadlineSeconds = int32(r.Deadline / time.Second)                           //nolint:gosec // at most maxWaiting
 	row.QuietFrom, row.QuietTo, row.Timezone, row.Enabled, row.MutedUntil = r.QuietFrom, r.QuietTo, r.Timezone, r.Enabled, r.MutedUntil
 }
 
 func ruleOf(row db.NotificationRule) Rule {
 	r := Rule{
 		Name: row.Name, Workflows: row.Workflows, Channels: row.Channels, SlowFactor: row.SlowFactor, Waiting: time.Duration(row.WaitingSeconds) * time.Second,
-		QuietFrom: row.QuietFrom, QuietTo: row.QuietTo, Timezone: row.Timezone, Enabled: row.Enabled, MutedUntil: row.MutedUntil,
+		Deadline: time.Duration(row.DeadlineSeconds) * time.Second, QuietFrom: row.QuietFrom, QuietTo: row.QuietTo, Timezone: row.Timezone, Enabled: row.Enabled, MutedUntil: row.MutedUntil,
 		CreatedAt: row.CreatedAt, CreatedBy: row.CreatedBy, UpdatedAt: row.UpdatedAt, UpdatedBy: row.UpdatedBy,
 	}
 	for _, e := range row.Events {

@@ -19,6 +19,11 @@ func (s *Service) sampleOf(event Event) message.Message {
 	switch event {
 	case Waiting:
 		m = s.waitingMessage(db.WaitingExecutionsRow{ID: id, WorkflowName: workflow, Version: "1.4.0", SubmittedByName: person, CreatedAt: now.Add(-12 * time.Minute)}, now)
+	case Overdue:
+		start := now.Add(-4 * time.Hour)
+		m = s.overdueMessage(db.OverdueExecutionsRow{
+			ID: id, WorkflowName: workflow, Version: "1.4.0", Name: "nightly, " + start.Format("2006-01-02 15:04"), SubmittedByName: person, CreatedAt: start, Status: "RUNNING", Total: 5, Ended: 3,
+		}, now, "UTC")
 	case Approval:
 		m = s.approvalMessage(db.PendingApprovalsRow{ExecutionID: id, WorkflowName: workflow, SubmittedByName: person, NodeIndex: 3, Name: "release"})
 	case SchedulePaused:

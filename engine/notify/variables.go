@@ -34,6 +34,8 @@ func Variables(event Event) []Variable {
 			Variable{"schedule", "the schedule that launched it; empty if none did"}, Variable{"trigger", "the trigger that launched it; empty if none did"})
 	case Waiting:
 		list = append(list, execution...)
+	case Overdue:
+		list = append(append(list, execution...), Variable{"name", "the name of the execution; empty if it has none"}, Variable{"status", "PENDING, RUNNING or PAUSED"}, Variable{"deadline", "when it should have finished"})
 	case Approval:
 		list = append(list, Variable{"workflow", "the name of the workflow"}, Variable{"execution_id", "the ID of the execution"}, Variable{"node", "the node that waits"}, Variable{"node_index", "the number of that node"})
 	case SchedulePaused:

@@ -20,19 +20,28 @@ const (
 	watchPage = 500
 )
 
-// watch stores the messages about what waits for a person or for capacity, about schedules and
-// triggers that are paused or launch nothing, and about stages of models.
+// watch stores the messages about what waits for a person or for capacity, about executions that miss
+// their deadline, about schedules and triggers that are paused or launch nothing, and about stages of models.
 func (s *Service) watch(ctx context.Context) error {
-	watched := []string{string(Waiting), string(Approval), string(SchedulePaused), string(ScheduleRefused), string(TriggerPaused), string(TriggerFailed), string(StageChanged)}
+	finders := map[Event]func(context.Context, db.NotificationRule) error{
+		Waiting: s.watchWaiting, Overdue: s.watchOverdue, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, TriggerPaused: s.watchTriggers, StageChanged: s.watchStages,
+		ScheduleRefused: func(ctx context.Context, rule db.NotificationRule) error {
+			return s.watchStreaks(ctx, rule, ScheduleRefused, "schedule.refuse", s.refusedMessage)
+		},
+		TriggerFailed: func(ctx context.Context, rule db.NotificationRule) error {
+			return s.watchStreaks(ctx, rule, TriggerFailed, "trigger.fail", s.failedMessage)
+		},
+	}
+	var watched []string
+	for event := range finders {
+		watched = append(watched, string(event))
+	}
 	rules, err := s.queries.ListRulesOfEvents(ctx, watched, nil)
 	if err != nil {
 		return fmt.Errorf("find notification rules: %w", err)
 	}
 	for _, rule := range rules {
-		for event, find := range map[Event]func(context.Context, db.NotificationRule) error{
-			Waiting: s.watchWaiting, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, TriggerPaused: s.watchTriggers, StageChanged: s.watchStages,
-			ScheduleRefused: s.watchRefused, TriggerFailed: s.watchFailed,
-		} {
+		for event, find := range finders {
 			if !slices.Contains(rule.Events, string(event)) {
 				continue
 			}
@@ -118,6 +127,31 @@ func (s *Service) watchWaiting(ctx context.Context, rule db.NotificationRule) er
 	})
 }
 
+// watchOverdue stores the messages about executions that have not finished within the deadline of the
+// rule after their scheduled time or, without one, their launch.
+func (s *Service) watchOverdue(ctx context.Context, rule db.NotificationRule) error {
+	now, deadline := s.now(), time.Duration(rule.DeadlineSeconds)*time.Second
+	since := later(rule.EnabledAt.Add(-deadline), now.Add(-lookBack))
+	read := func(after *db.OverdueExecutionsRow) ([]db.OverdueExecutionsRow, error) {
+		var id uuid.UUID
+		if after != nil {
+			id = after.ID
+		}
+		rows, err := s.queries.OverdueExecutions(ctx, db.OverdueExecutionsParams{ProjectID: rule.ProjectID, After: id, Before: now.Add(-deadline), Since: since, RowLimit: watchPage})
+		if err != nil {
+			return nil, fmt.Errorf("find overdue executions: %w", err)
+		}
+		return rows, nil
+	}
+	return eachPage(ctx, s, rule, read, func(row db.OverdueExecutionsRow) occurrence {
+		at := row.StartAt.Add(deadline)
+		return occurrence{
+			key: "overdue/" + row.ID.String(), project: row.ProjectID, tenant: row.TenantID, workflow: row.WorkflowName, at: at, events: []Event{Overdue},
+			compose: func(Event) message.Message { return s.overdueMessage(row, at, rule.Timezone) },
+		}
+	})
+}
+
 func (s *Service) watchApprovals(ctx context.Context, rule db.NotificationRule) error {
 	read := func(after *db.PendingApprovalsRow) ([]db.PendingApprovalsRow, error) {
 		execution, node := uuid.UUID{}, int32(0)
@@ -182,14 +216,6 @@ func (s *Service) watchTriggers(ctx context.Context, rule db.NotificationRule) e
 			compose: func(Event) message.Message { return s.triggerMessage(row) },
 		}
 	})
-}
-
-func (s *Service) watchRefused(ctx context.Context, rule db.NotificationRule) error {
-	return s.watchStreaks(ctx, rule, ScheduleRefused, "schedule.refuse", s.refusedMessage)
-}
-
-func (s *Service) watchFailed(ctx context.Context, rule db.NotificationRule) error {
-	return s.watchStreaks(ctx, rule, TriggerFailed, "trigger.fail", s.failedMessage)
 }
 
 // watchStreaks stores the messages about streaks in which nothing was launched. The audit log has the first of

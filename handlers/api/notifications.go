@@ -84,7 +84,7 @@ func (h *notificationAPI) apiNotificationRule(ctx context.Context, in *Notificat
 func (h *notificationAPI) apiPutNotificationRule(ctx context.Context, in *PutNotificationRuleInput) (*body[contract.NotificationRuleBody], error) {
 	rule := notify.Rule{
 		Name: in.Name, Workflows: in.Body.Workflows, Channels: in.Body.Channels, SlowFactor: in.Body.SlowFactor, Waiting: time.Duration(in.Body.WaitingSeconds) * time.Second,
-		QuietFrom: in.Body.QuietFrom, QuietTo: in.Body.QuietTo, Timezone: in.Body.Timezone, Enabled: !in.Body.Disabled, MutedUntil: in.Body.MutedUntil,
+		Deadline: time.Duration(in.Body.DeadlineSeconds) * time.Second, QuietFrom: in.Body.QuietFrom, QuietTo: in.Body.QuietTo, Timezone: in.Body.Timezone, Enabled: !in.Body.Disabled, MutedUntil: in.Body.MutedUntil,
 	}
 	for _, e := range in.Body.Events {
 		rule.Events = append(rule.Events, notify.Event(e))
@@ -167,7 +167,7 @@ func toRuleBody(r notify.Rule) contract.NotificationRuleBody {
 		Name: r.Name, CreatedAt: r.CreatedAt, CreatedBy: r.CreatedBy, UpdatedAt: r.UpdatedAt, UpdatedBy: r.UpdatedBy,
 		NotificationRuleInput: contract.NotificationRuleInput{
 			Events: []string{}, Workflows: r.Workflows, Channels: r.Channels, SlowFactor: r.SlowFactor, WaitingSeconds: int(r.Waiting / time.Second),
-			QuietFrom: r.QuietFrom, QuietTo: r.QuietTo, Timezone: r.Timezone, Disabled: !r.Enabled, MutedUntil: r.MutedUntil,
+			DeadlineSeconds: int(r.Deadline / time.Second), QuietFrom: r.QuietFrom, QuietTo: r.QuietTo, Timezone: r.Timezone, Disabled: !r.Enabled, MutedUntil: r.MutedUntil,
 		},
 	}
 	for _, e := range r.Events {

@@ -21,14 +21,14 @@ import (
 
 // typed are the values of the form, as they were typed.
 type typed struct {
-	name, workflows, slow, waiting, from, to, zone, mute string
-	events, channels                                     []string
-	enabled                                              bool
+	name, workflows, slow, waiting, deadline, from, to, zone, mute string
+	events, channels                                               []string
+	enabled                                                        bool
 }
 
 func typedOf(f url.Values) typed {
 	return typed{
-		name: f.Get("name"), workflows: f.Get("workflows"), slow: f.Get("slow_factor"), waiting: f.Get("waiting"), from: f.Get("quiet_from"), to: f.Get("quiet_to"),
+		name: f.Get("name"), workflows: f.Get("workflows"), slow: f.Get("slow_factor"), waiting: f.Get("waiting"), deadline: f.Get("deadline"), from: f.Get("quiet_from"), to: f.Get("quiet_to"),
 		zone: f.Get("timezone"), mute: f.Get("mute"), events: f["events"], channels: f["channels"], enabled: f.Get("enabled") == "true",
 	}
 }
@@ -37,6 +37,9 @@ func typedRule(r notify.Rule) typed {
 	t := typed{
 		name: r.Name, workflows: strings.Join(r.Workflows, "\n"), slow: strconv.FormatFloat(r.SlowFactor, 'g', -1, 64), waiting: strconv.FormatFloat(r.Waiting.Minutes(), 'g', -1, 64),
 		from: r.QuietFrom, to: r.QuietTo, zone: r.Timezone, channels: r.Channels, enabled: r.Enabled, mute: "keep",
+	}
+	if r.Deadline > 0 {
+		t.deadline = strconv.FormatFloat(r.Deadline.Minutes(), 'g', -1, 64)
 	}
 	for _, e := range r.Events {
 		t.events = append(t.events, string(e))
@@ -68,6 +71,7 @@ func (t typed) rule(before notify.Rule, now time.Time) (notify.Rule, error) {
 	}
 	r.SlowFactor = number("slow_factor", t.slow)
 	r.Waiting = time.Duration(number("waiting", t.waiting) * float64(time.Minute))
+	r.Deadline = time.Duration(number("deadline", t.deadline) * float64(time.Minute))
 	switch t.mute {
 	case "keep":
 		r.MutedUntil = before.MutedUntil
@@ -103,7 +107,7 @@ func (h *Pages) renderRule(w http.ResponseWriter, r *http.Request, status int, f
 	m := views.NotificationRuleForm{
 		Page:    h.Page.Base(r, "New rule", views.SectionNotifications, views.Crumb{Name: "Notifications", URL: views.NotificationsURL()}),
 		Heading: "New rule", Action: views.NotificationRulesURL(), ReadOnly: !may,
-		Name: t.name, Workflows: t.workflows, Slow: t.slow, Waiting: t.waiting, QuietFrom: t.from, QuietTo: t.to, Timezone: t.zone, Enabled: t.enabled,
+		Name: t.name, Workflows: t.workflows, Slow: t.slow, Waiting: t.waiting, Deadline: t.deadline, QuietFrom: t.from, QuietTo: t.to, Timezone: t.zone, Enabled: t.enabled,
 	}
 	var before notify.Rule
 	if former != "" {

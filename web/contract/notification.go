@@ -8,16 +8,17 @@ import (
 
 // NotificationRuleInput is a notification rule to store.
 type NotificationRuleInput struct {
-	Events         []string   `json:"events" minItems:"1" maxItems:"20" doc:"Events that cause messages. An execution that ends causes one message for each rule and channel, about the most specific of these events" enum:"execution.failed,execution.first_failure,execution.recovered,execution.slow,execution.succeeded,execution.cancelled,execution.waiting,approval.waiting,schedule.paused,schedule.refused,trigger.paused,trigger.failed,model.stage_changed"`
-	Workflows      []string   `json:"workflows,omitempty" maxItems:"50" doc:"Names or patterns such as digits.*, of workflows and, for model.stage_changed, of models. Default: all"`
-	Channels       []string   `json:"channels" minItems:"1" maxItems:"50" doc:"Names of connections of the kinds slack, teams, email, pagerduty and webhook"`
-	SlowFactor     float64    `json:"slow_factor,omitempty" minimum:"0" maximum:"100" doc:"For execution.slow: multiple of the median duration of the last 20 successful executions. Default: 2"`
-	WaitingSeconds int        `json:"waiting_seconds,omitempty" minimum:"0" maximum:"604800" doc:"For execution.waiting: how long no node has started. Default: 600"`
-	QuietFrom      string     `json:"quiet_from,omitempty" maxLength:"5" doc:"Start of the quiet hours, such as 20:00. Messages wait until their end"`
-	QuietTo        string     `json:"quiet_to,omitempty" maxLength:"5" doc:"End of the quiet hours, such as 08:00"`
-	Timezone       string     `json:"timezone,omitempty" maxLength:"100" doc:"Time zone of the quiet hours, such as Europe/Berlin. Default: UTC"`
-	Disabled       bool       `json:"disabled,omitempty" doc:"Keep the rule without sending messages"`
-	MutedUntil     *time.Time `json:"muted_until,omitempty" doc:"Messages before this time are recorded and not sent"`
+	Events          []string   `json:"events" minItems:"1" maxItems:"20" doc:"Events that cause messages. An execution that ends causes one message for each rule and channel, about the most specific of these events" enum:"execution.failed,execution.first_failure,execution.recovered,execution.slow,execution.succeeded,execution.cancelled,execution.waiting,execution.overdue,approval.waiting,schedule.paused,schedule.refused,trigger.paused,trigger.failed,model.stage_changed"`
+	Workflows       []string   `json:"workflows,omitempty" maxItems:"50" doc:"Names or patterns such as digits.*, of workflows and, for model.stage_changed, of models. Default: all"`
+	Channels        []string   `json:"channels" minItems:"1" maxItems:"50" doc:"Names of connections of the kinds slack, teams, email, pagerduty and webhook"`
+	SlowFactor      float64    `json:"slow_factor,omitempty" minimum:"0" maximum:"100" doc:"For execution.slow: multiple of the median duration of the last 20 successful executions. Default: 2"`
+	WaitingSeconds  int        `json:"waiting_seconds,omitempty" minimum:"0" maximum:"604800" doc:"For execution.waiting: how long no node has started. Default: 600"`
+	DeadlineSeconds int        `json:"deadline_seconds,omitempty" minimum:"0" maximum:"604800" doc:"For execution.overdue: how long after its scheduled time, or its launch, an execution must have finished. Required for this event"`
+	QuietFrom       string     `json:"quiet_from,omitempty" maxLength:"5" doc:"Start of the quiet hours, such as 20:00. Messages wait until their end"`
+	QuietTo         string     `json:"quiet_to,omitempty" maxLength:"5" doc:"End of the quiet hours, such as 08:00"`
+	Timezone        string     `json:"timezone,omitempty" maxLength:"100" doc:"Time zone of the quiet hours, such as Europe/Berlin. Default: UTC"`
+	Disabled        bool       `json:"disabled,omitempty" doc:"Keep the rule without sending messages"`
+	MutedUntil      *time.Time `json:"muted_until,omitempty" doc:"Messages before this time are recorded and not sent"`
 }
 
 // NotificationRuleBody is a notification rule.
