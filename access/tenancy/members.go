@@ -231,13 +231,13 @@ func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error
 		case 1:
 			id = rows[0].ID
 		default:
-			return invalid("email", "Several accounts have this address. Identify one by its id (user_id).")
+			return invalid("email", "Several accounts have this address. Identify one by its ID (user_id).")
 		}
 	}
 	user, err := q.GetUser(ctx, id)
 	switch {
 	case db.IsNoRows(err):
-		return invalid("user_id", "There is no user with this id.")
+		return invalid("user_id", "There is no user with this ID.")
 	case err != nil:
 		return db.User{}, fmt.Errorf("user %s: %w", id, err)
 	case user.Kind != "person":

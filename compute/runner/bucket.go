@@ -280,7 +280,7 @@ func (r *requester) bucketOnce(ctx context.Context, request *flowforgev1.SignedR
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	return nil, &bucketError{status: resp.StatusCode, message: fmt.Sprintf("%s %s answered %s", request.Method, address, answerOf(resp))}
+	return nil, &bucketError{status: resp.StatusCode, message: fmt.Sprintf("%s %s responded with %s", request.Method, address, answerOf(resp))}
 }
 
 // clientFor returns a client with the certificate of a request.

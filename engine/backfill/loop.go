@@ -28,7 +28,7 @@ func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	for {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("backfills could not be launched; the next look retries", "error", err)
+			s.config.Logger.Warn("backfills could not be launched; the next attempt retries them", "error", err)
 		}
 		timer := time.NewTimer(s.config.Every)
 		select {

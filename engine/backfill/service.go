@@ -174,8 +174,8 @@ func (s *Service) slots(sp Spec, sc schedule.Schedule) ([]schedule.Slot, []apper
 	refuse(sp.Priority < query.Declared || sp.Priority > query.MaxPriority, "priority", "Enter a priority from 0 to 100.")
 	refuse(sp.From.IsZero() || sp.From.Year() < 1970, "from", "Enter a day after 1970.")
 	refuse(!sp.Until.After(sp.From), "until", "The end must be after the start.")
-	refuse(sp.Until.After(s.now()), "until", "A backfill is about the past. Choose an end that is not in the future.")
-	refuse(sc.At != nil, "schedule", "A schedule that runs once has no other times.")
+	refuse(sp.Until.After(s.now()), "until", "A backfill cannot include future times. Choose an end that is not in the future.")
+	refuse(sc.At != nil, "schedule", "A schedule that runs once has no past times to launch.")
 	if len(fields) > 0 {
 		return nil, fields
 	}
@@ -247,7 +247,7 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Backfill, error) {
 		return Backfill{}, err
 	}
 	if p.Runs == 0 {
-		return Backfill{}, refused([]apperr.Field{{Path: "rerun", Message: "Every time of the range has an execution that stays. Choose another range, or run failed or all times again."}})
+		return Backfill{}, refused([]apperr.Field{{Path: "rerun", Message: "All times in this range already have an execution. Choose another range, or run failed or all times again."}})
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -266,7 +266,7 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Backfill, error) {
 		return s.insert(ctx, q, id, p, inputs)
 	})
 	if db.Constraint(err) == "backfill_slots_pending_key" {
-		return Backfill{}, apperr.New(apperr.Conflict, "Another backfill of the schedule is going to launch some of these times. Wait for its end or cancel it.")
+		return Backfill{}, apperr.New(apperr.Conflict, "Another backfill of this schedule will launch some of these times. Wait until it ends, or cancel it.")
 	}
 	if err != nil {
 		return Backfill{}, fmt.Errorf("create backfill: %w", err)

@@ -184,7 +184,7 @@ func (sn *sensors) look(ctx context.Context, i int, now time.Time) {
 	}
 	switch {
 	case err != nil && isUnreadable(err):
-		next, text = now.Add(s.Interval), "The values could not be read. FlowForge tries again."
+		next, text = now.Add(s.Interval), "The values could not be read. FlowForge retries."
 		p.Last = text
 	case err != nil:
 		sn.loop.ends.failNode(i, now, &query.Failure{Code: "sensor", Message: sentence(err), Node: n.name, Attempt: n.attempt})

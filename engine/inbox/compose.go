@@ -116,7 +116,7 @@ func (s *Service) requested(ctx context.Context, q *db.Queries, row db.InboxEven
 		return err
 	}
 	m := notify.StageChange{Model: name, Version: version, Stage: change.Stage, By: data.Actor, Reason: change.Reason}.Message(s.config.PublicURL)
-	m.Title = fmt.Sprintf("%s asks to move %s to %s", data.Actor, data.ObjectName, change.Stage)
+	m.Title = fmt.Sprintf("%s requests to move %s to %s", data.Actor, data.ObjectName, change.Stage)
 	m.Facts = []message.Fact{{Name: "Requested by", Value: data.Actor}}
 	return s.emit(ctx, q, occurrence{
 		key: requestKey(data) + row.ID, project: *row.ProjectID, tenant: *row.TenantID, subject: name, at: row.At, events: []notify.Event{ModelRequest},

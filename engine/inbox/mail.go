@@ -144,7 +144,7 @@ func (s *Service) letter(items []Item) message.Message {
 		m.Entries = append(m.Entries, message.Entry{Title: item.Message.Title, URL: s.config.PublicURL + item.Path, Level: item.Message.Level, At: item.At})
 	}
 	if more := len(items) - len(m.Entries); more > 0 {
-		m.Text = fmt.Sprintf("The inbox lists %d more.", more)
+		m.Text = fmt.Sprintf("Your inbox lists %d more.", more)
 	}
 	return m
 }

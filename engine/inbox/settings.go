@@ -88,7 +88,7 @@ func (st *Settings) check(provided bool) error {
 	}
 	refuse(st.QuietFrom != "" && st.QuietTo == "", "quiet_to", "Enter the end of the quiet hours.")
 	refuse(st.QuietTo != "" && st.QuietFrom == "", "quiet_from", "Enter the start of the quiet hours.")
-	refuse(st.QuietFrom != "" && st.QuietFrom == st.QuietTo, "quiet_to", "Enter another time than the start.")
+	refuse(st.QuietFrom != "" && st.QuietFrom == st.QuietTo, "quiet_to", "Enter a time that differs from the start.")
 	_, err := time.LoadLocation(st.Timezone)
 	refuse(err != nil || st.Timezone == "Local", "timezone", "%q is not a time zone. Enter a name such as Europe/Berlin.", st.Timezone)
 	refuse(len(st.Muted) > MaxMuted, "muted", "Enter at most %d names.", MaxMuted)
@@ -251,7 +251,7 @@ func (s *Service) receiver(ctx context.Context, q *db.Queries, id uuid.UUID) (re
 		return receiver{}, err
 	}
 	if len(list) == 0 {
-		return receiver{}, apperr.New(apperr.Forbidden, "Only persons have an inbox.")
+		return receiver{}, apperr.New(apperr.Forbidden, "Only users have an inbox. Service accounts have none.")
 	}
 	return list[0], nil
 }

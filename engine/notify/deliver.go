@@ -47,9 +47,9 @@ func (s *Service) Run(ctx context.Context) {
 		}
 		if now := time.Now(); now.Sub(watched) >= watches {
 			watched = now
-			s.logged(ctx, "notifications about waiting work could not be stored; the next look retries", s.watch(ctx))
+			s.logged(ctx, "notifications about waiting work could not be stored; the next attempt retries them", s.watch(ctx))
 		}
-		s.logged(ctx, "notifications could not be sent; the next look retries", s.sendDue(ctx))
+		s.logged(ctx, "notifications could not be sent; the next attempt retries them", s.sendDue(ctx))
 		if now := time.Now(); now.Sub(cleaned) >= cleans {
 			cleaned = now
 			s.logged(ctx, "old notifications could not be removed", s.queries.DeleteOldNotifications(ctx, new(s.now().Add(-KeepMessages))))

@@ -114,7 +114,7 @@ func Events() []Description {
 		{Succeeded, "Execution succeeded", "Every successful execution."},
 		{Cancelled, "Execution cancelled", "Every cancelled execution."},
 		{Waiting, "Waiting to start", "No node of an execution has started for some time."},
-		{Approval, "Approval needed", "A node waits for a person's answer."},
+		{Approval, "Approval needed", "A node waits for an approval."},
 		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures or because its owner lost access."},
 		{ScheduleRefused, "Scheduled run refused", "A run of a schedule could not launch its workflow. Sent once until a run launches again."},
 		{TriggerPaused, "Trigger paused", "FlowForge turned off a trigger after failed polls."},

@@ -34,7 +34,7 @@ const (
 var (
 	errLate    = errors.New("the run did not end in time")
 	errClaimed = errors.New("another request has started the run")
-	errBusy    = apperr.New(apperr.Unavailable, "%d runs in this project already list options. Try again when one of them has ended.", MaxRunning)
+	errBusy    = apperr.New(apperr.Unavailable, "%d executions in this project are already listing options. Try again when one of them has ended.", MaxRunning)
 )
 
 // runs starts workflows that list options and keeps their outputs.

@@ -137,7 +137,7 @@ func (c *Calendar) problems() (fields []apperr.Field) {
 		path := fmt.Sprintf("holidays.%d", i)
 		date, err := time.Parse(time.DateOnly, h.Date)
 		refuse(err != nil || date.Year() < 1970 || date.Year() > 2199, path, "%q is not a date. Use a date such as 2026-12-25.", h.Date)
-		refuse(i > 0 && c.Holidays[i-1].Date == h.Date, path, "%s is in the list twice.", h.Date)
+		refuse(i > 0 && c.Holidays[i-1].Date == h.Date, path, "%s appears twice in the list.", h.Date)
 		line(h.Name, path, maxReason)
 	}
 	for i, b := range c.Blackouts {

@@ -38,9 +38,9 @@ func (l Calendars) Update(ctx context.Context, c Calendar, based time.Time) (Cal
 	return l.store(ctx, c, func(found *db.ScheduleCalendar) error {
 		switch {
 		case found == nil:
-			return apperr.New(apperr.Conflict, "Someone has deleted the calendar in the meantime.")
+			return apperr.New(apperr.Conflict, "Another user has deleted the calendar in the meantime.")
 		case !found.UpdatedAt.Equal(based):
-			return apperr.New(apperr.Conflict, "Someone has changed the calendar in the meantime.")
+			return apperr.New(apperr.Conflict, "Another user has changed the calendar in the meantime.")
 		}
 		return nil
 	})
@@ -97,7 +97,7 @@ func (l Calendars) write(ctx context.Context, q *db.Queries, subject auth.Subjec
 			ID: id, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Description: row.Description, Weekend: row.Weekend,
 			Holidays: row.Holidays, Blackouts: row.Blackouts, Now: l.service.now(),
 		}); db.Constraint(err) == "schedule_calendars_name_key" {
-			return apperr.Wrap(apperr.Conflict, err, "Someone has just created the calendar "+c.Name+".")
+			return apperr.Wrap(apperr.Conflict, err, "Another user has just created the calendar "+c.Name+".")
 		} else if err != nil {
 			return fmt.Errorf("insert calendar: %w", err)
 		}

@@ -113,18 +113,18 @@ func (s *Service) gateOf(ctx context.Context, row db.Schedule) (gate, error) {
 		stop, err := h.holds(row.StopWhen)
 		switch {
 		case err != nil:
-			return gate{stop: true, message: "The condition to stop cannot be evaluated: " + apperr.MessageOf(err)}, nil
+			return gate{stop: true, message: "The condition stop_when cannot be evaluated: " + apperr.MessageOf(err)}, nil
 		case stop:
-			return gate{stop: true, message: "The schedule stopped: " + row.StopWhen + " is true."}, nil
+			return gate{stop: true, message: "Paused because stop_when is true: " + row.StopWhen}, nil
 		}
 	}
 	if row.Condition != "" {
 		ok, err := h.holds(row.Condition)
 		switch {
 		case err != nil:
-			return gate{stop: true, message: "The condition cannot be evaluated: " + apperr.MessageOf(err)}, nil
+			return gate{stop: true, message: "The condition when cannot be evaluated: " + apperr.MessageOf(err)}, nil
 		case !ok:
-			return gate{skip: true, message: "The condition is not true: " + row.Condition}, nil
+			return gate{skip: true, message: "The condition when is not true: " + row.Condition}, nil
 		}
 	}
 	return gate{}, nil

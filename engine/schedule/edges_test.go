@@ -105,7 +105,7 @@ func TestQueueIsBounded(t *testing.T) {
 	last := list[len(list)-1]
 	require.Equal(t, schedule.Skipped, last.State)
 	require.Equal(t, schedule.ReasonFull, last.Reason)
-	require.Contains(t, last.Message, "1000 runs already waited")
+	require.Contains(t, last.Message, "1000 runs are already waiting")
 }
 
 // TestRunNowAtAFire: launches by a person at the time of a fire, and at the same time as another one,

@@ -123,7 +123,7 @@ func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t 
 		o.State, o.Reason, o.Message = string(Skipped), ReasonOverlap, "An execution of this schedule was still running."
 		return s.settle(ctx, row, st, &o)
 	case full:
-		o.State, o.Reason, o.Message = string(Skipped), ReasonFull, fmt.Sprintf("%d runs already waited for executions of this schedule, the maximum.", queued)
+		o.State, o.Reason, o.Message = string(Skipped), ReasonFull, fmt.Sprintf("%d runs are already waiting for executions of this schedule, which is the maximum.", queued)
 		return s.settle(ctx, row, st, &o)
 	case launchAlone:
 		return s.replace(ctx, row, sc, t, st, o, live)

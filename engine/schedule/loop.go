@@ -58,7 +58,7 @@ func (s *Service) Run(ctx context.Context) {
 // look fires what is due, and returns how long to wait for the next look.
 func (s *Service) look(ctx context.Context) time.Duration {
 	err := s.fireAll(ctx)
-	s.logged(ctx, "schedules could not be fired; the next look retries", err)
+	s.logged(ctx, "schedules could not be fired; the next attempt retries them", err)
 	return s.rest(ctx, err != nil)
 }
 

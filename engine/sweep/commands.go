@@ -129,7 +129,7 @@ func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSwee
 	}
 	if e.Parallelism != nil {
 		if *e.Parallelism < 1 || *e.Parallelism > MaxParallelism {
-			fields = append(fields, apperr.Field{Path: "parallelism", Message: fmt.Sprintf("Enter 1 to %d runs at the same time.", MaxParallelism)})
+			fields = append(fields, apperr.Field{Path: "parallelism", Message: fmt.Sprintf("Enter 1 to %d concurrent runs.", MaxParallelism)})
 		} else {
 			row.Parallelism = int32(*e.Parallelism)
 		}

@@ -224,7 +224,7 @@ func (p *plan) fill(spaced bool) []apperr.Field {
 		spec.Parallelism = DefaultParallel
 	}
 	if spec.Parallelism < 1 || spec.Parallelism > MaxParallelism {
-		wrong("parallelism", "Enter 1 to %d runs at the same time.", MaxParallelism)
+		wrong("parallelism", "Enter 1 to %d concurrent runs.", MaxParallelism)
 	}
 	if !(spec.GPUHours >= 0) || spec.GPUHours > 1e12 {
 		wrong("gpu_hours", "Enter 0 for no budget, or a number above 0.")

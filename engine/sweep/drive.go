@@ -34,7 +34,7 @@ func (s *Service) Run(ctx context.Context) {
 	defer ticks.Stop()
 	for {
 		if err := d.look(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("sweeps could not be driven; the next look retries", "error", err)
+			s.config.Logger.Warn("sweeps could not be driven; the next attempt retries them", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -90,7 +90,7 @@ func (d *driver) advance(ctx context.Context, id uuid.UUID) {
 	}
 	defer func() { <-d.slots }()
 	if err := d.s.guarded(ctx, id); err != nil && ctx.Err() == nil {
-		d.s.config.Logger.Warn("a sweep could not be driven; the next look retries", "sweep", id, "error", err)
+		d.s.config.Logger.Warn("a sweep could not be driven; the next attempt retries them", "sweep", id, "error", err)
 	}
 }
 

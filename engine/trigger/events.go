@@ -48,7 +48,7 @@ func (s *Service) runFeed(ctx context.Context) {
 			pruned, err = time.Now(), joining{s}.pruneJoins(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("events could not be passed to triggers; the next look retries", "error", err)
+			s.config.Logger.Warn("events could not be passed to triggers; the next attempt retries them", "error", err)
 		}
 		if !more || err != nil {
 			rest(ctx, s.wake, lookEvery)

@@ -96,7 +96,7 @@ func (c *Condition) problems(by string, known map[string]bool, refuse refuser) {
 	case !conditionName.MatchString(c.Name) || !readable(c.Name):
 		refuse(true, "name", "Enter lower-case letters, digits and underscores, beginning with a letter, such as images.")
 	case known[c.Name]:
-		refuse(true, "name", "The name %q is taken. Each condition needs its own.", c.Name)
+		refuse(true, "name", "The name %q is already used. Each condition needs a unique name.", c.Name)
 	}
 	switch c.Kind { //nolint:exhaustive // the others are no conditions
 	case OnExecution:
@@ -116,7 +116,7 @@ func (c *Condition) problems(by string, known map[string]bool, refuse refuser) {
 	}
 	if c.By == "" && by != "" && len(by) <= maxExpression {
 		problem := checkExpression(knownOf(c.Kind), by)
-		refuse(problem != "", "by", "The key of the join does not fit this condition, so it needs its own. %s", problem)
+		refuse(problem != "", "by", "The key of the join cannot be evaluated for this condition. Set a key for the condition. %s", problem)
 	}
 }
 

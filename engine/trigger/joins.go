@@ -84,7 +84,7 @@ func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition,
 		if dec.outcome == Launched && j.keyed() {
 			switch _, err := q.CompleteJoin(ctx, row.ID, key); {
 			case err == nil:
-				dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("All events of %s had arrived before, so this one does not count.", key)}
+				dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("All events of %s have already arrived, so this one is ignored.", key)}
 			case !db.IsNoRows(err):
 				return fmt.Errorf("find join %s: %w", key, err)
 			}

@@ -44,7 +44,7 @@ func (s *Service) deliverOrDefer(ctx context.Context, row db.Trigger, ev event) 
 	if waiting {
 		_, err := s.queries.DeliveryOfKey(ctx, row.ID, ev.key)
 		if db.IsNoRows(err) {
-			return s.postpone(ctx, row, ev, 0, "An earlier event of the trigger is being repeated.")
+			return s.postpone(ctx, row, ev, 0, "An earlier event of the trigger is being retried.")
 		}
 		if err != nil {
 			return fmt.Errorf("find delivery of trigger %s: %w", row.ID, err)
@@ -54,7 +54,7 @@ func (s *Service) deliverOrDefer(ctx context.Context, row db.Trigger, ev event) 
 	if err == nil || ctx.Err() != nil || errors.Is(err, errTurnLost) {
 		return err
 	}
-	s.config.Logger.Warn("a trigger could not launch; it tries again later", "trigger", row.ID, "event", ev.key, "error", err)
+	s.config.Logger.Warn("a trigger could not launch; the launch is retried later", "trigger", row.ID, "event", ev.key, "error", err)
 	return s.postpone(ctx, row, ev, 1, apperr.MessageOf(err))
 }
 
@@ -107,7 +107,7 @@ func retryAfter(failures int32) time.Duration {
 func (s *Service) runRetries(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := s.RetryPending(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("launches of triggers could not be repeated; the next look retries", "error", err)
+			s.config.Logger.Warn("launches of triggers could not be repeated; the next attempt retries them", "error", err)
 		}
 		rest(ctx, s.retry, lookEvery)
 	}

@@ -70,7 +70,7 @@ func (s polling) runPolls(ctx context.Context) {
 		}
 		<-slots
 		if err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("triggers could not be polled; the next look retries", "error", err)
+			s.config.Logger.Warn("triggers could not be polled; the next attempt retries them", "error", err)
 		}
 		rest(ctx, s.due, s.untilPoll(ctx, err != nil))
 	}

@@ -251,7 +251,7 @@ func (p *poll) request(ctx context.Context, address string, header http.Header, 
 		return response{}, unreachable(address, err)
 	}
 	if r.size > maxHashed {
-		return response{}, apperr.New(apperr.Unavailable, "The response of %s has more than %s and neither ETag nor Last-Modified, so changes cannot be recognized.", shortAddress(address), units.Bytes(maxHashed))
+		return response{}, apperr.New(apperr.Unavailable, "The response of %s is larger than %s and has neither ETag nor Last-Modified, so changes cannot be detected.", shortAddress(address), units.Bytes(maxHashed))
 	}
 	r.env = map[string]any{
 		"url": address, "status": res.StatusCode, "etag": cleanHeader(res.Header.Get("ETag")), "last_modified": cleanHeader(res.Header.Get("Last-Modified")),

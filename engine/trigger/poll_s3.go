@@ -238,7 +238,7 @@ func (p *poll) list(ctx context.Context, at bucket.Location, prefix, marker stri
 	}
 	page, err := bucket.ReadPage(body)
 	if err != nil {
-		return bucket.Page{}, apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("%s responded with something other than a list of objects. Check the endpoint of the connection.", shortAddress(signed.URL)))
+		return bucket.Page{}, apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("%s sent a response that is not a list of objects. Check the endpoint of the connection.", shortAddress(signed.URL)))
 	}
 	return page, nil
 }

@@ -113,7 +113,7 @@ type Trial struct {
 	Outcome Outcome
 	Reason  string
 	Message string
-	Inputs  map[string]any // with which it would launch
+	Inputs  map[string]any // of the launch
 }
 
 // Try evaluates a trigger with an event, and launches nothing. The event has the names that
@@ -146,7 +146,7 @@ func (s *Service) try(ctx context.Context, t Trigger, env map[string]any) (Trial
 	}
 	_, problems := version.Definition.Inputs.CheckAll(dec.inputs, typeregistry.Env{Now: s.now(), Exists: s.config.Executions.References(ctx)})
 	if len(problems) > 0 {
-		trial.Outcome, trial.Reason, trial.Message = Failed, ReasonInputs, "The workflow refuses the inputs."
+		trial.Outcome, trial.Reason, trial.Message = Failed, ReasonInputs, "The workflow does not accept the inputs."
 		for _, p := range problems {
 			trial.Message += " inputs." + p.Path + ": " + p.Message
 		}
@@ -186,7 +186,7 @@ func (s *Service) Redeliver(ctx context.Context, name string, id uuid.UUID) (Del
 		return Delivery{}, fmt.Errorf("get delivery %s: %w", id, err)
 	}
 	if d.Payload == nil {
-		return Delivery{}, apperr.New(apperr.Conflict, "The payload of this delivery is not kept, so it cannot be delivered again.")
+		return Delivery{}, apperr.New(apperr.Conflict, "The event of this delivery is no longer stored, so it cannot be delivered again.")
 	}
 	var env map[string]any
 	if err := decode(d.Payload, &env); err != nil {

@@ -81,12 +81,12 @@ func (s *Service) reject(ctx context.Context, row db.Trigger, r Request, problem
 	if _, err := s.recorded(ctx, row.ID, ev.key); err != nil {
 		return err
 	}
-	return apperr.New(apperr.Unauthenticated, "The signature of the request is missing or wrong. The page of the trigger says why.")
+	return apperr.New(apperr.Unauthenticated, "The signature of the request is missing or wrong. The page of the trigger shows the reason.")
 }
 
 // skipPing records GitHub's test of a new webhook.
 func (s *Service) skipPing(ctx context.Context, row db.Trigger, ev event) (Delivery, error) {
-	err := s.record(ctx, s.queries, row, ev, decision{outcome: Skipped, reason: ReasonPing, message: "GitHub tests the webhook. The signature is right."}, nil)
+	err := s.record(ctx, s.queries, row, ev, decision{outcome: Skipped, reason: ReasonPing, message: "GitHub sent a test request. Its signature is valid."}, nil)
 	if err != nil && !isRepeated(err) {
 		return Delivery{}, err
 	}

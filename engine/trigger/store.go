@@ -191,7 +191,7 @@ func (s *Service) Switch(ctx context.Context, name string, on bool) error {
 	})
 }
 
-// Delete removes a trigger of the current project with its deliveries. Executions that it launched stay.
+// Delete removes a trigger of the current project with its deliveries. Executions that it launched are kept.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	return s.change(ctx, name, func(ctx context.Context, q *db.Queries, row db.Trigger) error {
 		if err := q.DeleteTrigger(ctx, row.ID); err != nil {

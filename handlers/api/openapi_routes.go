@@ -18,10 +18,10 @@ func describeRoutes(api huma.API) {
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
 		{Name: "Views", Description: "Saved execution tables: a query with columns, order and grouping."},
-		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log, and its consumers."},
-		{Name: "Triggers", Description: "Workflows launched by events: an execution ends, an artifact or a model appears, a webhook arrives."},
+		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log, and the consumers of the feed."},
+		{Name: "Triggers", Description: "Workflows launched by events, such as the end of an execution, a new artifact or model, or a webhook."},
 		{Name: "Notifications", Description: "Rules that send messages about executions to channels, and the messages."},
-		{Name: "Inbox", Description: "Notifications of the caller, and what they want to be notified of."},
+		{Name: "Inbox", Description: "Notifications of the caller, and their notification settings."},
 		{Name: "Reports", Description: "Markdown pages with live blocks, and their revisions."},
 		{Name: "Lineage", Description: "Upstream and downstream lineage of artifacts, datasets and models."},
 		{Name: "Models", Description: "Stages, aliases and promotions of models."},
@@ -40,7 +40,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Connections", Description: "Connections of tasks to databases, buckets and APIs. Secret fields are never returned."},
 		{Name: "Pools", Description: "Pools of machines outside the cluster that pull tasks."},
 		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
-		{Name: "Secret stores", Description: "Managers of secrets outside FlowForge that secrets can refer to. Credentials are never returned."},
+		{Name: "Secret stores", Description: "External secret managers that secrets can refer to. Credentials are never returned."},
 		{Name: "Metaflow", Description: "Metaflow datastore of a project."},
 		{Name: "Quotas", Description: "Resource limits and usage."},
 		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, with their members."},
@@ -162,7 +162,7 @@ func (d describer) dagLogs() {
 // feed adds the stream of events, and the error for a cursor before the events that are kept.
 func (d describer) feed() {
 	op := d.Paths[request.APIPrefix+"/events"].Get
-	op.Parameters = append(op.Parameters, param("header", "Last-Event-ID", "Of a stream: cursor of the last event that was received"))
+	op.Parameters = append(op.Parameters, param("header", "Last-Event-ID", "In a stream: cursor of the last event received"))
 	op.Responses["200"].Content["text/event-stream"] = &huma.MediaType{Schema: eventSchema()}
 	problem := d.Components.Schemas.Schema(reflect.TypeFor[apiError](), true, "Problem")
 	op.Responses["410"] = &huma.Response{Description: "The events after the cursor are no longer kept", Content: media("application/problem+json", problem)}

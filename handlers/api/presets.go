@@ -139,7 +139,7 @@ func (h *presetAPI) presetInputs(ctx context.Context, workflow, version, name st
 		}
 	}
 	if len(fields) > 0 {
-		return "", apperr.InvalidFields("The preset "+p.Name+", saved for version "+p.Version+", does not fit version "+v.Version+". Give other values for these inputs, or update the preset.", fields)
+		return "", apperr.InvalidFields("The preset "+p.Name+", saved for version "+p.Version+", does not fit version "+v.Version+". Set other values for these inputs, or update the preset.", fields)
 	}
 	maps.Copy(inputs, p.Inputs)
 	return p.ID.String(), nil

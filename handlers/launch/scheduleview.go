@@ -232,7 +232,7 @@ func (h *schedulePages) schedulePreview(r *http.Request, d *draft) (views.Schedu
 	case err != nil:
 		return p, err
 	}
-	p.Fires, p.NoneBecause = label.Fires(fires, excluded), "It never runs: all its times are in the past or excluded."
+	p.Fires, p.NoneBecause = label.Fires(fires, excluded), "The schedule never runs: all its times are in the past or excluded."
 	if len(fires) > 0 && p.Tone == "ok" {
 		p.Summary = "Ready to save. First run " + fires[0].At.Format("Mon 2 Jan, 15:04 MST")
 	}

@@ -52,7 +52,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 		case model.Production != nil && model.Production.Version == version:
 			x.version = model.Production
 		case r.Method == http.MethodGet:
-			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Page to older ones.", model.Name, version)
+			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Open an older page.", model.Name, version)
 		}
 	}
 	if err := h.versus(r, x); err != nil {
@@ -268,7 +268,7 @@ func (h *Pages) versus(r *http.Request, x *shown) error {
 	if name := r.URL.Query().Get("against"); name != "" {
 		i := slices.IndexFunc(x.model.Versions, func(v registry.Version) bool { return v.Version == name })
 		if i < 0 && (x.against == nil || x.against.Version != name) {
-			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Page to older ones.", x.model.Name, name)
+			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Open an older page.", x.model.Name, name)
 		}
 		if i >= 0 && x.model.Versions[i].ID != x.version.ID {
 			x.against = &x.model.Versions[i]

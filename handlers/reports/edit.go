@@ -130,7 +130,7 @@ func (h *Pages) save(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := h.editForm(r, one)
 	if m.Based, err = strconv.Atoi(f.Get("revision")); err != nil || m.Based < 1 {
-		return apperr.New(apperr.Invalid, "The form lacks the revision that it edits. Open it again.")
+		return apperr.New(apperr.Invalid, "The form does not contain the revision that it edits. Open it again.")
 	}
 	if f.Get("preview") != "" {
 		return h.again(w, r, http.StatusOK, m, f)

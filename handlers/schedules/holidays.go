@@ -184,7 +184,7 @@ func (h *Pages) storeCalendar(r *http.Request, before *schedule.Calendar, form c
 	}
 	based, err := time.Parse(time.RFC3339Nano, form.based)
 	if err != nil {
-		return apperr.InvalidFields("The form is incomplete. Load the page again.", []apperr.Field{{Path: "based", Message: "Send the value of the form."}})
+		return apperr.InvalidFields("The form is incomplete. Reload the page.", []apperr.Field{{Path: "based", Message: "Send the value of the form."}})
 	}
 	_, err = h.Schedules.Calendars().Update(r.Context(), c, based)
 	return err

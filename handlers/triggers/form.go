@@ -139,7 +139,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 		Action: views.TriggersURL(), Cancel: views.TriggersURL(), Kind: string(t.kind), Webhook: t.kind == trigger.OnWebhook,
 		Name: t.name, Sources: t.sources, Filter: t.filter, Workflow: t.workflow, Version: t.version, Inputs: t.inputs, Priority: t.priority, Enabled: t.enabled,
 		SourcesLabel: wordsOf(t.kind).sources, SourcesHelp: wordsOf(t.kind).help,
-		FilterHelp: "An expression. Only events for which it is true launch: " + wordsOf(t.kind).filter,
+		FilterHelp: "An expression. The trigger launches only if it is true, such as " + wordsOf(t.kind).filter,
 		InputsHelp: "A JSON object. Texts can contain expressions: " + wordsOf(t.kind).inputs,
 	}
 	if former != "" {

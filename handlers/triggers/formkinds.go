@@ -63,7 +63,7 @@ func (h *Pages) pollForm(r *http.Request, t typed, former string) (*views.Trigge
 	out := &views.TriggerPollForm{
 		Bucket: t.kind == trigger.OnS3, Address: p.address, BucketName: p.bucket, Prefix: p.prefix, Pattern: p.pattern, Every: p.every,
 		When:     radios(p.when, string(trigger.Changes), "It changes", string(trigger.Appears), "It appears"),
-		Existing: radios(strconv.FormatBool(p.existing), "false", "Only what is newer", "true", "Launch for it, too"),
+		Existing: radios(strconv.FormatBool(p.existing), "false", "Ignore", "true", "Launch"),
 	}
 	if former != "" {
 		out.Restarts = "Applies when you change what the trigger polls."
