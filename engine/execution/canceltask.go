@@ -70,8 +70,8 @@ func (s *CommandService) CancelNode(ctx context.Context, t TaskRef, reason strin
 	return s.order(ctx, task, "node.cancel", db.OrderNodeParams{Cancel: true, Reason: clean(reason, maxMessage)})
 }
 
-// NodeOrder changes the request of a waiting node: its priority, or fewer resources than its
-// operator declares. Nil and 0 change nothing.
+// NodeOrder changes the request of a waiting node: its priority, or its resources to less than
+// the operator declares. Nil and 0 change nothing.
 type NodeOrder struct {
 	Priority                   *query.Priority
 	CPUMillis, MemoryMiB, GPUs int

@@ -113,7 +113,7 @@ func (s *Service) Run(ctx context.Context) {
 	all.Go(func() { // a mail server that does not answer delays no items
 		for ctx.Err() == nil {
 			s.logged(ctx, "e-mails to persons could not be sent; the next attempt retries them", s.sendDue(ctx))
-			s.rest(ctx, nil)
+			s.waitForWork(ctx, nil)
 		}
 	})
 	all.Wait()
@@ -130,13 +130,13 @@ func (s *Service) runFeed(ctx context.Context) {
 			s.logged(ctx, "old items of inboxes could not be removed", s.clean(ctx))
 		}
 		if !more || err != nil {
-			s.rest(ctx, s.wake)
+			s.waitForWork(ctx, s.wake)
 		}
 	}
 }
 
-// rest waits for the next look, or for wake.
-func (s *Service) rest(ctx context.Context, wake <-chan struct{}) {
+// waitForWork waits for the next pass, or for wake.
+func (s *Service) waitForWork(ctx context.Context, wake <-chan struct{}) {
 	timer := time.NewTimer(s.config.Every)
 	defer timer.Stop()
 	select {

@@ -95,7 +95,7 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// spec returns what a document says.
+// spec returns the spec of a document.
 func (d document) spec(workflow string) (Spec, []apperr.Field) {
 	sp := Spec{
 		Workflow: workflow, Name: d.Name, Priority: query.Declared, Misfire: Misfire(d.Misfire), CatchUp: time.Duration(d.CatchUp) * time.Second, CatchUpMax: d.CatchUpMax,

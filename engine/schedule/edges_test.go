@@ -181,7 +181,7 @@ func TestOwnerOfResumed(t *testing.T) {
 	require.Equal(t, auth.LocalAdmin, sc.Owner.ID)
 	var n int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'schedule.own'").Scan(&n))
-	require.Zero(t, n, "the owner has the rights again")
+	require.Zero(t, n, "the owner has the permissions again")
 }
 
 // TestConditions: a fire is skipped unless the condition is true, and the schedule is paused once the
