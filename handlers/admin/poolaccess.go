@@ -60,7 +60,7 @@ func (h poolPages) fillPoolAccess(r *http.Request, m *views.Pool, open openForm)
 	return nil
 }
 
-// setPoolAccess lets every project use a pool, or adds or removes one of those that may.
+// setPoolAccess lets every project use a pool, or adds or removes one project.
 func (h poolPages) setPoolAccess(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "pool")
 	form, err := sent(r, "access", "")

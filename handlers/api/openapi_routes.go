@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/handlers/request"
 )
 
-// describeRoutes adds what huma does not see by itself: the routes that carry
-// bytes and events, and the two forms of a log.
+// describeRoutes adds what huma cannot see: routes that carry bytes and events, and the two
+// formats of a log.
 func describeRoutes(api huma.API) {
 	d := describer{api.OpenAPI()}
 	d.OpenAPI.Tags = []*huma.Tag{
@@ -64,14 +64,14 @@ func describeRoutes(api huma.API) {
 
 type describer struct{ *huma.OpenAPI }
 
-// binary is the schema of bytes.
+// binary is the schema of binary content.
 func binary() *huma.Schema { return &huma.Schema{Type: huma.TypeString, Format: "binary"} }
 
 func media(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{mediaType: {Schema: schema}}
 }
 
-// add adds an operation with the errors that it can answer with; status is that of success.
+// add adds an operation with the errors that it can return. status is the status of success.
 func (d describer) add(op huma.Operation, status int, success *huma.Response) {
 	op.Path = request.APIPrefix + op.Path
 	op.Responses = map[string]*huma.Response{strconv.Itoa(status): success}
@@ -159,7 +159,8 @@ func (d describer) dagLogs() {
 	d.add(op, http.StatusOK, lines)
 }
 
-// feed adds the stream of events, and the error for a cursor before the events that are kept.
+// feed adds the stream of events, and the error for a cursor that is older than the stored
+// events.
 func (d describer) feed() {
 	op := d.Paths[request.APIPrefix+"/events"].Get
 	op.Parameters = append(op.Parameters, param("header", "Last-Event-ID", "In a stream: cursor of the last event received"))
@@ -200,7 +201,7 @@ func (d describer) auditExport() {
 	d.add(op, http.StatusOK, file)
 }
 
-// logs describes both forms of the answer.
+// logs describes both formats of the response.
 func (d describer) logs() {
 	page := d.Components.Schemas.Schema(reflect.TypeFor[logPage](), true, "LogPage")
 	d.Paths[request.APIPrefix+"/executions/{execution_id}/logs"].Get.Responses["200"] = &huma.Response{

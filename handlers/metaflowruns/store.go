@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// store shows where the client keeps the data of the project.
+// store shows where the client stores the data of the project.
 func (h *Pages) store(w http.ResponseWriter, r *http.Request) error {
 	p, err := h.Datastores.Get(r.Context())
 	if err != nil {

@@ -190,7 +190,8 @@ func (h *Pages) storeCalendar(r *http.Request, before *schedule.Calendar, form c
 	return err
 }
 
-// renderCalendar draws the form of a calendar, or of a new one for nil, with why it was not saved.
+// renderCalendar draws the form of a calendar, or of a new one for nil, with the reason if it
+// was not saved.
 func (h *Pages) renderCalendar(w http.ResponseWriter, r *http.Request, status int, c *schedule.Calendar, form calendarForm, failed error) error {
 	m := views.HolidayCalendar{
 		Heading: "New calendar", Action: views.HolidayCalendarsURL(), New: c == nil, ReadOnly: !mayEditCalendars(r), Based: form.based, Zone: form.zone.String(),

@@ -2,7 +2,7 @@ package triggers
 
 import "github.com/flowforge/flowforge/engine/trigger"
 
-// words are the words of the form for a kind of triggers.
+// words are the texts of the form for a kind of trigger.
 type words struct {
 	name, short    string // of the kind, and what happens
 	sources, help  string // label of the sources and their help
