@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/data/outgoing"
 )
 
-// reason is why a store did not return a value.
+// reason is the reason why a store did not return a value.
 type reason int
 
 const (
@@ -24,7 +24,7 @@ const (
 	unreachable               // the store did not answer, or has no capacity; a later request can succeed
 )
 
-// failure is why a store did not return a value. Its text contains no value.
+// failure describes why a store did not return a value. Its text contains no value.
 type failure struct {
 	reason reason
 	text   string
@@ -78,7 +78,7 @@ func answered(status int, detail string) error {
 	return fail(refused, "it responded with status %d%s", status, detail)
 }
 
-// shortened is a text from outside on one line.
+// shortened formats text from outside on one line.
 func shortened(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	const most = 200
@@ -94,7 +94,7 @@ func is(err error, r reason) bool {
 	return ok && f.reason == r
 }
 
-// explain is err for people: it names the store, path and key, and no value.
+// explain describes err for users: it names the store, the path and the key, but no value.
 func explain(err error, ref secret.Reference, masker *masking.Masker) error {
 	f, ok := errors.AsType[*failure](err)
 	if !ok {

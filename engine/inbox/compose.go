@@ -34,7 +34,8 @@ func (s *Service) question(row db.InboxEventsRow, of db.InboxExecutionRow, data 
 	}
 }
 
-// capacityMessage is the message about an execution that started late, or whose task was preempted.
+// capacityMessage is the message about an execution that started late, or whose task was
+// preempted.
 func (s *Service) capacityMessage(row db.InboxEventsRow, of db.InboxExecutionRow, data payload) message.Message {
 	m := message.Message{
 		Level: message.Info, Title: fmt.Sprintf("%s started after waiting for %s", notify.ExecutionTitle(of.WorkflowName, of.Name), units.Duration(row.At.Sub(of.CreatedAt))),
@@ -60,7 +61,7 @@ func (s *Service) triggerMessage(row db.InboxTriggerRow) message.Message {
 	}
 }
 
-// stageChange is what entries of the audit log about models contain.
+// stageChange is the content of audit log entries about models.
 type stageChange struct {
 	Stage  string `json:"stage"`
 	Reason string `json:"reason"`

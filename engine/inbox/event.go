@@ -6,7 +6,7 @@ import (
 	"github.com/flowforge/flowforge/engine/notify"
 )
 
-// The events that only persons can be notified of; the others are those of notification rules.
+// The events that only users can be notified of. The others are those of notification rules.
 const (
 	StartedLate    notify.Event = "execution.started_late" // after waiting for some time
 	Reclaimed      notify.Event = "quota.reclaimed"        // others needed the capacity that a task had borrowed

@@ -96,7 +96,7 @@ const Keep = 90 * 24 * time.Hour
 
 const cleans = time.Hour
 
-// Wake makes the loop of this process look at the feed now.
+// Wake makes the loop of this process check the feed now.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:

@@ -80,7 +80,7 @@ func (s *Service) Receive(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// payload is what events of the feed have in their data.
+// payload is the data of events in the feed.
 type payload struct {
 	Node    string `json:"node"`
 	Message string `json:"message"`

@@ -68,7 +68,7 @@ func New(c Config) *Service {
 // now is the current time in UTC, with the precision of Postgres.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
-// Wake makes the loop of this process look for due messages now.
+// Wake makes the loop of this process check for due messages now.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -153,6 +153,6 @@ func reader(ctx context.Context) (auth.Subject, error) {
 	return auth.Authorize(ctx, auth.ExecutionRead)
 }
 
-// editor authorizes changing rules of the current project: a rule sends facts about executions to
-// channels, whose secrets only these people manage.
+// editor authorizes changing rules of the current project: a rule sends information about
+// executions to channels, and only users who manage the secrets of channels may set that up.
 func editor(ctx context.Context) (auth.Subject, error) { return auth.Authorize(ctx, auth.SecretWrite) }

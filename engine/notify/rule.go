@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Rule says which events of a project go to which channels.
+// Rule defines which events of a project go to which channels.
 type Rule struct {
 	Name       string
 	Events     []Event

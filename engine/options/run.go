@@ -286,7 +286,7 @@ func (r *runs) await(ctx, limited context.Context, id uuid.UUID) error {
 	return err
 }
 
-// awaitSlot returns when it is worth another try.
+// awaitSlot returns when another try may succeed.
 func awaitSlot(limited context.Context) error {
 	select {
 	case <-limited.Done():
@@ -327,7 +327,7 @@ func (r *runs) settled(ctx context.Context, l listing) (db.OptionRun, error) {
 	return r.queries.GetOptionRun(ctx, l.project, l.key) //nolint:wrapcheck // no rows is a result
 }
 
-// answer records the outputs of a run. failure specifies why they cannot be used.
+// answer records the outputs of a run. failure describes why they cannot be used.
 func (r *runs) answer(ctx context.Context, l listing, e query.Execution) (failure string, err error) {
 	outputs, err := json.Marshal(e.Outputs)
 	if err != nil {

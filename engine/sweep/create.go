@@ -200,7 +200,7 @@ func (s *Service) isSweep(ctx context.Context, ref string) bool {
 	return err == nil
 }
 
-// fill sets defaults and returns what is wrong besides the space.
+// fill sets defaults and returns the problems outside the space.
 func (p *plan) fill(spaced bool) []apperr.Field {
 	var fields []apperr.Field
 	spec := &p.spec
@@ -322,7 +322,7 @@ func (p *plan) checkOutput(name string) []apperr.Field {
 	return []apperr.Field{{Path: "objective.output", Message: message}}
 }
 
-// fill sets the defaults of the rule, and returns what is wrong.
+// fill sets the defaults of the rule and returns its problems.
 func (e *EarlyStopping) fill() []apperr.Field {
 	if e.Rule == "" {
 		e.Rule = NoRule
