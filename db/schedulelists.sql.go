@@ -29,7 +29,7 @@ type CountOccurrencesByHourRow struct {
 	Failed     int64
 }
 
-// What became of the fires of a project, by schedule and hour of a time zone. Missed ones that share
+// Outcomes of the runs of a project, by schedule and hour of a time zone. Missed ones that share
 // a row count in the hour of the first.
 func (q *Queries) CountOccurrencesByHour(ctx context.Context, zone string, projectID uuid.UUID, since time.Time, until time.Time) ([]CountOccurrencesByHourRow, error) {
 	rows, err := q.db.Query(ctx, countOccurrencesByHour,

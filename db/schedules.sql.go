@@ -967,7 +967,7 @@ const schedulesAhead = `-- name: SchedulesAhead :many
 SELECT id FROM schedules WHERE NOT paused AND last_at > $1::timestamptz LIMIT 1000
 `
 
-// Schedules whose last fire is later than a time.
+// Schedules whose last run is later than a time.
 func (q *Queries) SchedulesAhead(ctx context.Context, latest time.Time) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, schedulesAhead, latest)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // argoBucketStories are about artifacts in buckets of S3 outside of FlowForge's store.
 func argoBucketStories() []argoStory {
 	return []argoStory{
-		{group: "M2", feature: "artifacts: an object of a bucket of s3, with credentials from secrets", local: true, spec: `
+		{group: "M2", feature: "artifacts: an object in an s3 bucket, with credentials from secrets", local: true, spec: `
 entrypoint: main
 arguments: {artifacts: [{name: whole, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}]}
 templates:
@@ -47,7 +47,7 @@ templates:
     - {name: page, path: $DIR/page, optional: true, http: {url: "$URL/none"}}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
   container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR && touch all && { cat one; ls; } | tr '\\n' ' ' > all"]}`, outputs: map[string]any{"all": "first, all one "}},
-		{group: "M2", feature: "artifacts: an object of a bucket that a template of steps passes on", local: true, spec: `
+		{group: "M2", feature: "artifacts: an object in a bucket that a template of steps passes on", local: true, spec: `
 entrypoint: main
 arguments: {artifacts: [{name: whole, s3: {endpoint: $S3, insecure: true, bucket: others, key: data/one.txt, accessKeySecret: {name: bucket, key: access}, secretKeySecret: {name: bucket, key: secret}}}]}
 templates:
@@ -63,7 +63,7 @@ templates:
   inputs: {artifacts: [{name: part, path: $DIR/part}]}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
   container: {image: $IMAGE, command: [sh, -c], args: ["cp $DIR/part $DIR/all"]}`, outputs: map[string]any{"all": "first, "}},
-		{group: "M2", feature: "artifacts: outputs in a bucket of s3 as tar.gz, zip and files, and folders of a bucket as inputs", local: true, spec: `
+		{group: "M2", feature: "artifacts: outputs in an s3 bucket as tar.gz, zip and files, and folders of a bucket as inputs", local: true, spec: `
 entrypoint: main
 arguments: {parameters: [{name: run, value: one}]}
 templates:
@@ -98,7 +98,7 @@ templates:
 // argoOtherBucketStories are about stores without the API of S3.
 func argoOtherBucketStories() []argoStory {
 	return []argoStory{
-		{group: "M2", feature: "artifacts: outputs and inputs in a container of azure", local: true, spec: `
+		{group: "M2", feature: "artifacts: outputs and inputs in an azure container", local: true, spec: `
 entrypoint: main
 templates:
 - name: main
@@ -117,7 +117,7 @@ templates:
     - {name: plain, path: $DIR/in/plain, azure: {endpoint: $AZURE, container: others, blob: runs/files, accountKeySecret: {name: azure, key: account}}}
   outputs: {parameters: [{name: all, valueFrom: {path: $DIR/all}}]}
   container: {image: $IMAGE, command: [sh, -c], args: ["cd $DIR/in && cat packed/a.txt plain/a.txt plain/deep/b.txt | tr '\\n' ' ' > $DIR/all"]}`, outputs: map[string]any{"all": "a a b "}},
-		{group: "M2", feature: "artifacts: outputs and inputs in a bucket of gcs", local: true, spec: `
+		{group: "M2", feature: "artifacts: outputs and inputs in a gcs bucket", local: true, spec: `
 entrypoint: main
 templates:
 - name: main

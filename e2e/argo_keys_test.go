@@ -3,7 +3,7 @@ package e2e
 // argoKeyStories are about keys of s3.
 func argoKeyStories() []argoStory {
 	return []argoStory{
-		{group: "M2", feature: "artifacts: a key of s3 inside of a folder, and a key that is the folder of several files", spec: `
+		{group: "M2", feature: "artifacts: an s3 key inside a folder, and a key that is the folder of several files", spec: `
 entrypoint: main
 templates:
 - name: main

@@ -69,7 +69,7 @@ templates:
 - name: read
   inputs: {artifacts: [{name: report, path: $DIR/got}]}
   container: {image: $IMAGE, command: [cat, $DIR/got]}`, outputs: map[string]any{"all": "Failed: two of nine failed, two of nine failed, 2 of 9"}},
-		{group: "M2", feature: "artifacts: s3 with a key alone names a file of the execution in FlowForge's store", spec: `
+		{group: "M2", feature: "artifacts: s3 with only a key names a file of the execution in FlowForge's store", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -133,7 +133,7 @@ templates:
   http: {url: "$URL/x", method: POST, body: "from {{inputs.parameters.who}}", headers: [{name: Authorization, value: "{{inputs.parameters.who}}"}], successCondition: response.statusCode == 200}
 - name: refused
   http: {url: "$URL/x", successCondition: response.statusCode == 204}`, outputs: map[string]any{"all": "for me from me; Failed"}},
-		{group: "M4", feature: "http: successCondition reads the body and the headers of the answer", spec: `
+		{group: "M4", feature: "http: successCondition reads the body and the headers of the response", spec: `
 entrypoint: main
 templates:
 - name: main

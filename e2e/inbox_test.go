@@ -43,7 +43,7 @@ func TestTheInbox(t *testing.T) {
 	holds(t, list, "stories.asks needs an approval: gate")
 	require.NoError(t, expect().Locator(bell).ToHaveAttribute("aria-label", "Inbox, 2 unread"))
 	s.api(t, http.MethodPost, "/executions/"+approval+"/cancel", nil, nil)
-	holds(t, list, "No longer waits for an answer.")
+	holds(t, list, "No longer waits for an approval.")
 
 	click(t, list.GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "stories.breaks failed"}))
 	require.NoError(t, page.WaitForURL("**/executions/"+id))
@@ -60,7 +60,7 @@ func TestTheInbox(t *testing.T) {
 	visit(t, page, "/inbox")
 	click(t, button(page, "More for stories.breaks failed"))
 	click(t, button(page, "Mute stories.breaks"))
-	holds(t, page.Locator("main"), "You are no longer notified of stories.breaks.")
+	holds(t, page.Locator("main"), "You no longer receive notifications about stories.breaks.")
 	audit(t, page)
 }
 
@@ -102,7 +102,7 @@ func TestNotificationSettings(t *testing.T) {
 	visit(t, page, "/account/notifications")
 	desktop := page.Locator("[data-desktop]")
 	click(t, desktop.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Turn on"}))
-	holds(t, desktop, "Notifications of this browser are on.")
+	holds(t, desktop, "Browser notifications are on.")
 	click(t, desktop.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Turn off"}))
-	holds(t, desktop, "Notifications of this browser are off.")
+	holds(t, desktop, "Browser notifications are off.")
 }

@@ -20,7 +20,7 @@ func TestAnExecutionIsFoundByItsShortID(t *testing.T) {
 	click(t, page.Locator("#palette-found a").Filter(playwright.LocatorFilterOptions{HasText: short}))
 	require.NoError(t, expect().Page(page).ToHaveURL("/executions/"+id))
 	visible(t, page.GetByText(id, playwright.PageGetByTextOptions{Exact: new(true)}))
-	visible(t, button(page, "Copy the execution id"))
+	visible(t, button(page, "Copy the execution ID"))
 	visit(t, page, "/executions/"+short[1:]+"/logs")
 	require.NoError(t, expect().Page(page).ToHaveURL("/executions/"+id+"/logs"))
 }

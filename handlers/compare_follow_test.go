@@ -30,7 +30,7 @@ func (c *countingExecutions) HoursOfSeveral(ctx context.Context, ids []uuid.UUID
 }
 
 // TestFollowedComparison: a comparison is made again only after a change, and once for all who
-// follow it with the same rights.
+// follow it with the same permissions.
 func TestFollowedComparison(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -83,7 +83,7 @@ func TestFollowedComparison(t *testing.T) {
 	require.Equal(t, begin, latest(first, one))
 	require.EqualValues(t, 1, counted.made.Load(), "nothing changed")
 	_, _, err := third.Latest(stranger)
-	require.Error(t, err, "other rights")
+	require.Error(t, err, "other permissions")
 
 	b.losses(t, list[0], 1, 0, 4, 1)
 	wait(2 * time.Second)

@@ -46,7 +46,7 @@ func TestHolidayCalendarsAreEditedInTheBrowser(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, first.status, first.body)
 	second := b.admin.submit(t, page, "based", old, "zone", "UTC", "holidays", "2026-12-27")
 	require.Equal(t, http.StatusConflict, second.status)
-	require.Contains(t, second.body, "Someone has changed the calendar in the meantime.")
+	require.Contains(t, second.body, "Another user has changed the calendar in the meantime.")
 	require.Contains(t, second.body, "2026-12-27")
 	third := b.admin.submit(t, page, "based", hidden(t, second.body, "based"), "zone", "UTC", "holidays", "2026-12-27")
 	require.Equal(t, http.StatusSeeOther, third.status, third.body)

@@ -27,7 +27,7 @@ func TestAReportIsWrittenAndRead(t *testing.T) {
 	require.Contains(t, page.body, "<h2>Findings</h2>")
 	require.Contains(t, page.body, "<strong>works</strong>")
 	require.Contains(t, page.body, `href="/executions/`+execution+`"`)
-	require.Contains(t, page.body, "This block shows nothing.", "a missing artifact is said in its place")
+	require.Contains(t, page.body, "This block cannot be shown.", "a missing artifact is said in its place")
 
 	require.Contains(t, b.member.get(t, "/reports?q=WORKS").body, "Results")
 	require.Contains(t, b.member.get(t, "/reports?q=absent").body, "No report matches")

@@ -54,7 +54,7 @@ func TestShortIDsThatTwoExecutionsShareAreAChoice(t *testing.T) {
 	page := b.member.get(t, "/executions/"+short)
 	page.says(t, http.StatusMultipleChoices, "2 executions end in #"+short, "/executions/"+e.ID.String(), "/executions/"+twin.String())
 	problem := b.member.get(t, "/api/v1/executions/"+short).problem(t, http.StatusConflict)
-	require.Contains(t, problem.Detail, "Enter more of its last characters, or the full id.")
+	require.Contains(t, problem.Detail, "Enter more of its last characters, or the full ID.")
 	for _, id := range []string{e.ID.String(), twin.String()} {
 		require.Contains(t, problem.Detail, id+" (pages.nothing, SUCCEEDED)")
 	}

@@ -144,7 +144,7 @@ func TestSignInByProvider(t *testing.T) {
 	b.enter(t, other, grace("ml-admins"), "/")
 	require.Equal(t, http.StatusOK, other.status(t, "/executions"), "an administrator")
 	require.Equal(t, before, c.cookies["flowforge_session"])
-	require.Equal(t, http.StatusSeeOther, c.status(t, "/account"), "new rights need a new session")
+	require.Equal(t, http.StatusSeeOther, c.status(t, "/account"), "changed permissions need a new session")
 	b.enter(t, other, grace(), "/")
 	require.Equal(t, http.StatusForbidden, other.status(t, "/executions"))
 

@@ -80,7 +80,7 @@ func (k referenceKind) normalizeReference(c *checker, t *Type, path string, obje
 		text, _ := object["$artifact"].(string)
 		id, err := uuid.Parse(text)
 		if err != nil || len(text) != 36 {
-			c.problem(path, sentence(quote(object["$artifact"])+" is not an artifact id.", k.hint(t)))
+			c.problem(path, sentence(quote(object["$artifact"])+" is not an artifact ID.", k.hint(t)))
 			return object
 		}
 		refuseUnknown(c, path, object, "$artifact")

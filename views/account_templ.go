@@ -1085,7 +1085,7 @@ func keyForm(f KeyForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = keyField(f, "owner", "Acts for", "Keys of a service account keep working when you leave.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = keyField(f, "owner", "Acts for", "Keys of a service account keep working after you leave.").Render(templ.WithChildren(ctx, templ_7745c5c3_Var45), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -60,12 +60,12 @@ func ApprovalsPage(m Approvals) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</span></div><p class=\"page-lead\">Executions and models of this project that are awaiting approval, oldest first.</p></header><section class=\"card card-flush\" aria-label=\"Approvals\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</span></div><p class=\"page-lead\">Executions and model promotions of this project that await approval, oldest first.</p></header><section class=\"card card-flush\" aria-label=\"Approvals\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Pending)+len(m.Models) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No open approvals", "Approvals of running executions and requests for stages of models are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No open approvals", "Approvals of running executions and requests to move models between stages are listed here.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

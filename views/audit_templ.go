@@ -205,7 +205,7 @@ func auditFilter(m AuditPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" placeholder=\"Name or id\"></div><div class=\"field\"><label class=\"label\" for=\"audit-actor\">Changed by</label> <input class=\"input\" type=\"search\" id=\"audit-actor\" name=\"actor\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "\" placeholder=\"Name or ID\"></div><div class=\"field\"><label class=\"label\" for=\"audit-actor\">Changed by</label> <input class=\"input\" type=\"search\" id=\"audit-actor\" name=\"actor\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -218,7 +218,7 @@ func auditFilter(m AuditPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\" placeholder=\"Name or id\"></div><div class=\"field\"><label class=\"label\" for=\"audit-action\">Action</label> <select class=\"select\" id=\"audit-action\" name=\"action\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\" placeholder=\"Name or ID\"></div><div class=\"field\"><label class=\"label\" for=\"audit-action\">Action</label> <select class=\"select\" id=\"audit-action\" name=\"action\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -79,7 +79,7 @@ func BackfillsPage(m Backfills) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><p class=\"page-lead\">Schedules launched for times in the past. Each time has the dates that it would have had.</p></header><section class=\"card\" aria-label=\"Backfills\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</div><p class=\"page-lead\">A backfill launches a schedule for times in the past. Each execution gets the dates of its scheduled time.</p></header><section class=\"card\" aria-label=\"Backfills\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -321,7 +321,7 @@ func BackfillFormPage(m BackfillForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, " <header class=\"page-head\"><div class=\"page-title\"><h1>New backfill</h1></div><p class=\"page-lead\">Launches a schedule for days in the past. Nothing starts before you confirm.</p></header><div class=\"split-halves backfill\"><form class=\"card\" method=\"get\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, " <header class=\"page-head\"><div class=\"page-title\"><h1>New backfill</h1></div><p class=\"page-lead\">Launch a schedule for days in the past. Nothing starts until you confirm.</p></header><div class=\"split-halves backfill\"><form class=\"card\" method=\"get\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -406,7 +406,7 @@ func BackfillFormPage(m BackfillForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "\" id=\"backfill-rerun\" tabindex=\"-1\"><span class=\"label\" id=\"backfill-rerun-label\">Times that have an execution</span><p class=\"help\">Executions that have not ended are always kept.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "\" id=\"backfill-rerun\" tabindex=\"-1\"><span class=\"label\" id=\"backfill-rerun-label\">Times that already have an execution</span><p class=\"help\">Executions that have not ended are always kept.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -484,7 +484,7 @@ func BackfillFormPage(m BackfillForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = backfillText(m, "parallelism", "At the same time", m.Parallelism, "executions", "numeric", "").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = backfillText(m, "parallelism", "Concurrent executions", m.Parallelism, "executions", "numeric", "").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

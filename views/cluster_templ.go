@@ -1003,7 +1003,7 @@ func clusterReplica(r ClusterReplica) templ.Component {
 			templ_7745c5c3_Var42 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "<section class=\"card\" aria-labelledby=\"h-replica\"><div class=\"card-head\"><h2 id=\"h-replica\">Read replica of the database</h2><span class=\"tiny muted\">As measured by the server that shows this page. Lists and dashboards are read from it.</span></div><div class=\"card-body stack\"><dl class=\"stats\"><div class=\"stat\"><dt>State</dt><dd><span class=\"status\" data-state=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "<section class=\"card\" aria-labelledby=\"h-replica\"><div class=\"card-head\"><h2 id=\"h-replica\">Read replica of the database</h2><span class=\"tiny muted\">Lists and dashboards are read from the replica. This server measured the values below.</span></div><div class=\"card-body stack\"><dl class=\"stats\"><div class=\"stat\"><dt>State</dt><dd><span class=\"status\" data-state=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

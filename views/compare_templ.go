@@ -707,7 +707,7 @@ func compareFinder(m Compare) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<label class=\"vh\" for=\"compare-q\">Add an execution by workflow, name or short id</label> <input class=\"input input-s compare-q\" type=\"search\" id=\"compare-q\" name=\"q\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<label class=\"vh\" for=\"compare-q\">Add an execution by workflow, name or short ID</label> <input class=\"input input-s compare-q\" type=\"search\" id=\"compare-q\" name=\"q\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

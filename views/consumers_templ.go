@@ -69,7 +69,7 @@ func ConsumersPage(m Consumers) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "New consumer</a></div><p class=\"page-lead\">Programs that process events. The server stores how far each one is, and repeats what was not acknowledged.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "New consumer</a></div><p class=\"page-lead\">Programs that process events. The server stores the position of each consumer, and redelivers events that it did not acknowledge.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -547,7 +547,7 @@ func deadLetters(m Consumer) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Letters) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No dead letters", "Events that could not be processed after all tries are listed here, with the reason.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No dead letters", "Events that could not be processed are listed here after the last try, with the reason.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -985,7 +985,7 @@ func ConsumerFormPage(m ConsumerForm) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = consumerField(m, "scope", "Projects", "Consumers of all projects also receive events above them, such as those of limits of a tenant.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = consumerField(m, "scope", "Projects", "Consumers of all projects also receive events that belong to no project, such as changes to the limits of a tenant.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1008,7 +1008,7 @@ func ConsumerFormPage(m ConsumerForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "\"><legend class=\"label\">Topics <span class=\"optional\">optional</span></legend><p class=\"help\">Without a choice, all but the audit log.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "\"><legend class=\"label\">Topics <span class=\"optional\">optional</span></legend><p class=\"help\">Select none to receive all topics except the audit log.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1120,7 +1120,7 @@ func ConsumerFormPage(m ConsumerForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = consumerField(m, "types", "Types", "One type or pattern for each line, such as execution.* or model.stage_changed. Leave empty for all types.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = consumerField(m, "types", "Types", "One type or pattern per line, such as execution.* or model.stage_changed. Leave empty for all types.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var47), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1158,7 +1158,7 @@ func ConsumerFormPage(m ConsumerForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = consumerField(m, "start", "Start", "The first events that it receives.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = consumerField(m, "start", "Start", "Where the consumer starts to read.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var49), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1201,7 +1201,7 @@ func ConsumerFormPage(m ConsumerForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = consumerField(m, "max_tries", "Maximum tries", "Failures after which an event becomes a dead letter: 1 to 100.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = consumerField(m, "max_tries", "Maximum tries", "Number of failures after which an event becomes a dead letter: 1 to 100.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var50), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

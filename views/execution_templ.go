@@ -725,7 +725,7 @@ func ExecutionHeadBlock(h ExecutionHead) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Copy(h.ID, "Copy the execution id").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Copy(h.ID, "Copy the execution ID").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

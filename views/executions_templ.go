@@ -147,7 +147,7 @@ func ExecutionsPage(m Executions) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" placeholder=\"Name, workflow or id\"> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" placeholder=\"Name, workflow or ID\"> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -353,11 +353,11 @@ func ChooseExecutionPage(m ChooseExecution) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</h1></div><p class=\"page-lead\">Choose an execution, or use its full id.</p></header><section class=\"card\" aria-label=\"Executions\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "</h1></div><p class=\"page-lead\">Choose an execution, or use its full ID.</p></header><section class=\"card\" aria-label=\"Executions\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = executionTable(m.Rows, "Executions whose ids end in "+m.Text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = executionTable(m.Rows, "Executions whose IDs end in "+m.Text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -580,7 +580,7 @@ func BreakersPage(m Breakers) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No circuit breaker is tracking failures", "An operator with breaker: {failures, window, open_for} stops starting after repeated failures. Its nodes wait until the breaker closes.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No circuit breaker is tracking failures", "An operator with breaker: {failures, window, open_for} does not start again after repeated failures. Its nodes wait until the breaker closes.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

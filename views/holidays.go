@@ -60,10 +60,10 @@ func (m HolidayCalendar) field(name string) ui.FormField {
 	case "description":
 		f.Label = "Description"
 	case "holidays":
-		f.Label, f.Help = "Holidays", "One on each line: a date and a name, such as 2026-12-25 Christmas. A holiday is a day in the time zone of the schedule."
+		f.Label, f.Help = "Holidays", "One per line: a date and a name, such as 2026-12-25 Christmas. A holiday is a day in the time zone of the schedule."
 	case "blackouts":
 		f.Label = "Blackouts"
-		f.Help = "One on each line: start, end and a reason, such as 2026-12-29 18:00 - 2027-01-02 08:00 Change freeze. Times are in " + m.Zone + ". A date without a time is the whole day."
+		f.Help = "One per line: start, end and a reason, such as 2026-12-29 18:00 - 2027-01-02 08:00 Change freeze. Times are in " + m.Zone + ". A date without a time means the whole day."
 	}
 	return f
 }

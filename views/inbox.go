@@ -83,7 +83,7 @@ type InboxItem struct {
 	Icon, State    string // icon and its colour
 	Text           string // the error or the question, or ""
 	Meta           []string
-	Resolution     string // what became of an approval, or ""
+	Resolution     string // outcome of an approval, or ""
 	At             ui.Moment
 	Read           bool
 	Subject        string // the workflow or the model, to mute

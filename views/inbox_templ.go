@@ -408,7 +408,7 @@ func InboxItems(l InboxList) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty("No notifications yet", "You are notified when an execution that you launched ends, when an approval waits for you, and when your schedules or models need attention. Notifications are kept for 90 days.", []ui.Action{{Name: "Choose what you are notified of", URL: AccountNotificationsURL()}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No notifications yet", "You receive a notification when an execution that you launched ends, when an approval waits for you, and when your schedules or models need attention. Notifications are kept for 90 days.", []ui.Action{{Name: "Choose your notifications", URL: AccountNotificationsURL()}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

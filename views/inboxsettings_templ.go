@@ -107,14 +107,14 @@ func InboxSettingsPage(m InboxSettings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <header class=\"page-head\"><div class=\"page-title\"><h1>Notifications</h1></div><p class=\"page-lead\">Choose what you are notified of. Rules that send messages to channels of a team are under")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " <header class=\"page-head\"><div class=\"page-title\"><h1>Notifications</h1></div><p class=\"page-lead\">Choose which notifications you receive. Rules that send messages to a team's channels are under")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(" ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `inboxsettings.templ`, Line: 22, Col: 98}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `inboxsettings.templ`, Line: 22, Col: 104}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -256,7 +256,7 @@ func inboxMailState(m InboxSettings) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case m.Email == "" && m.Provided:
-			templ_7745c5c3_Err = ui.Notice("warn", "Your sign-in provider gave no e-mail address.", "Events that you choose for e-mail go to your inbox.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("warn", "Your sign-in provider did not provide an e-mail address.", "Events that you choose for e-mail go to your inbox.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -538,7 +538,7 @@ func inboxEmail(m InboxSettings) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = inboxField(m, "address", "E-mail address", "Where your e-mails go.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = inboxField(m, "address", "E-mail address", "The address that receives your e-mails.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var22), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -561,7 +561,7 @@ func inboxEmail(m InboxSettings) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "\" id=\"inbox-digest\" tabindex=\"-1\"><legend class=\"label\">How often</legend><p class=\"help\">An hourly or daily e-mail lists what you have not read in the inbox.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "\" id=\"inbox-digest\" tabindex=\"-1\"><legend class=\"label\">How often</legend><p class=\"help\">An hourly or daily e-mail lists your unread notifications.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -791,7 +791,7 @@ func inboxEmail(m InboxSettings) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = inboxField(m, "timezone", "Time zone", "Of these times. Such as Europe/Berlin.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = inboxField(m, "timezone", "Time zone", "Applies to the times above. Such as Europe/Berlin.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -867,7 +867,7 @@ func inboxMuted(m InboxSettings) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = inboxField(m, "muted", "Workflows and models", "One name or pattern for each line, such as digits.*. You are not notified of them, not even of approvals.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = inboxField(m, "muted", "Workflows and models", "One name or pattern per line, such as digits.*. You receive no notifications about them, not even about approvals.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var37), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -901,7 +901,7 @@ func inboxDesktop() templ.Component {
 			templ_7745c5c3_Var39 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<section class=\"card needs-script inbox-form\" aria-labelledby=\"inbox-desktop-h\" data-desktop><div class=\"card-head\"><h2 id=\"inbox-desktop-h\">This browser</h2></div><div class=\"card-body stack\"><p class=\"small\">While FlowForge is open in a tab that you do not look at, this browser can show what arrives in your inbox.</p><p class=\"small muted\" data-desktop-state role=\"status\">Notifications of this browser are off.</p><div class=\"row\"><button class=\"btn\" type=\"button\" data-desktop-switch>Turn on</button></div></div></section>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<section class=\"card needs-script inbox-form\" aria-labelledby=\"inbox-desktop-h\" data-desktop><div class=\"card-head\"><h2 id=\"inbox-desktop-h\">This browser</h2></div><div class=\"card-body stack\"><p class=\"small\">While FlowForge is open in a tab in the background, this browser can show your new notifications.</p><p class=\"small muted\" data-desktop-state role=\"status\">Browser notifications are off.</p><div class=\"row\"><button class=\"btn\" type=\"button\" data-desktop-switch>Turn on</button></div></div></section>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

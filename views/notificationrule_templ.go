@@ -150,11 +150,11 @@ func NotificationRulePage(m NotificationRuleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = notificationField(m, "name", "Name", "Shown in the list of messages.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = notificationField(m, "name", "Name", "Appears in the list of messages.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = notificationChoices(m, "events", "Events", "An execution that ends causes one message, about the most specific event.", m.Events).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = notificationChoices(m, "events", "Events", "When an execution ends, the rule sends one message, about the most specific event.", m.Events).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -197,7 +197,7 @@ func NotificationRulePage(m NotificationRuleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = notificationField(m, "workflows", "Workflows", "One name or pattern for each line, such as digits.*. Leave empty for all workflows.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = notificationField(m, "workflows", "Workflows", "One name or pattern per line, such as digits.*. Leave empty for all workflows.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -287,7 +287,7 @@ func NotificationRulePage(m NotificationRuleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = notificationField(m, "waiting", "Waiting to start: minutes", "Time without a started node.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = notificationField(m, "waiting", "Waiting to start: minutes", "Time until the first node starts.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var12), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -174,7 +174,7 @@ func boolText(v bool) string {
 
 func muteHelp(f NotificationRuleForm) string {
 	if f.Muted != "" {
-		return "Muted until " + f.Muted + ". Messages are listed and not sent."
+		return "Muted until " + f.Muted + ". Messages are listed but not sent."
 	}
-	return "Messages of a muted rule are listed and not sent."
+	return "Messages of a muted rule are listed but not sent."
 }

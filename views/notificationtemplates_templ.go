@@ -98,7 +98,7 @@ func NotificationTemplatesPage(m NotificationTemplates) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Rows) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No templates yet", "All messages are the built-in ones.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No templates yet", "FlowForge sends its built-in messages.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -314,7 +314,7 @@ func NotificationTemplatePage(m NotificationTemplateForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.DeleteURL != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<section class=\"card narrow\" aria-labelledby=\"template-delete\"><div class=\"card-head\"><h2 id=\"template-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">Later messages are the built-in ones.</p><form method=\"post\" action=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<section class=\"card narrow\" aria-labelledby=\"template-delete\"><div class=\"card-head\"><h2 id=\"template-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">FlowForge then sends its built-in messages.</p><form method=\"post\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

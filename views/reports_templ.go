@@ -159,7 +159,7 @@ func ReportsPage(m Reports) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</div><p class=\"page-lead\">Pages in Markdown with live tables, charts, artifacts, executions and sweeps. Everyone in the project reads them.</p></header><div class=\"stack\"><form class=\"filterbar\" role=\"search\" aria-label=\"Reports\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</div><p class=\"page-lead\">Pages in Markdown with live tables, charts, artifacts, executions and sweeps. Everyone in the project can read them.</p></header><div class=\"stack\"><form class=\"filterbar\" role=\"search\" aria-label=\"Reports\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -544,7 +544,7 @@ func ReportOwnPage(m ReportPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "\"><p class=\"small\">The report and its history are removed. The executions and artifacts that it shows stay.</p><button class=\"btn btn-s btn-danger\" type=\"submit\">Delete the report</button></form></details>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "\"><p class=\"small\">The report and its history are removed. The executions and artifacts that it shows are kept.</p><button class=\"btn btn-s btn-danger\" type=\"submit\">Delete the report</button></form></details>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -643,7 +643,7 @@ func oldReport(o OldReport) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "</a>. Live blocks show the values of today.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 51, "</a>. Live blocks show current values.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -300,7 +300,7 @@ func viewMenu(v SavedView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Default {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p class=\"small\">Everyone in the project sees this view by default.</p><button class=\"btn btn-s\" type=\"submit\" name=\"on\" value=\"\">Show all executions first</button>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<p class=\"small\">Everyone in the project sees this view by default.</p><button class=\"btn btn-s\" type=\"submit\" name=\"on\" value=\"\">Remove as project default</button>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

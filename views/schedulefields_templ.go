@@ -764,7 +764,7 @@ func scheduleExclusions(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "\"><label class=\"label\" for=\"schedule-exclude\">Excluded times <span class=\"optional\">optional</span></label><p class=\"help\" id=\"schedule-exclude-help\">One window in each line, such as <code>22:00-06:00</code> or <code>12:00-14:00 MON-FRI</code>. A window that ends before it starts lasts until the next day.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "\"><label class=\"label\" for=\"schedule-exclude\">Excluded times <span class=\"optional\">optional</span></label><p class=\"help\" id=\"schedule-exclude-help\">One window per line, such as <code>22:00-06:00</code> or <code>12:00-14:00 MON-FRI</code>. A window that ends before it starts lasts until the next day.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -836,35 +836,35 @@ func scheduleRules(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleSegments(m, "misfire", "Missed runs", "No server ran, or the schedule was paused.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleSegments(m, "misfire", "Missed runs", "Runs that were due while no server was running or the schedule was paused.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "catch_up", "Catch-up window", "Runs that were missed longer ago are not launched.", "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "catch_up", "Catch-up window", "Missed runs that are older are not launched.", "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "catch_up_max", "Maximum missed runs", "Launched at most, if all missed runs are launched.", "runs", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "catch_up_max", "Maximum missed runs", "The maximum number of missed runs to launch, if all of them are launched.", "runs", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleSelect(m, "overlap", "If an execution is still running", "What happens to the next run.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleSelect(m, "overlap", "If an execution is still running", "What to do with the next run.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "max_running", "Concurrent executions", "At most this many of this schedule.", "executions", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "max_running", "Concurrent executions", "The maximum number of concurrent executions of this schedule.", "executions", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "jitter", "Jitter", "Delays runs by up to this much, always by the same time. Such as 10m.", "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "jitter", "Jitter", "The maximum delay of the runs, such as 10m. A schedule always has the same delay.", "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "pause_after", "Pause after", "Failures in a row. Empty: never.", "failures", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "pause_after", "Pause after", "The number of consecutive failures. Leave empty to never pause.", "failures", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<div class=\"field\"><label class=\"label\" for=\"schedule-priority\">Priority</label><p class=\"help\" id=\"schedule-priority-help\">Of the executions that it launches.</p><select class=\"select\" id=\"schedule-priority\" name=\"priority\" aria-describedby=\"schedule-priority-help\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 67, "<div class=\"field\"><label class=\"label\" for=\"schedule-priority\">Priority</label><p class=\"help\" id=\"schedule-priority-help\">Priority of the executions that the schedule launches.</p><select class=\"select\" id=\"schedule-priority\" name=\"priority\" aria-describedby=\"schedule-priority-help\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -876,11 +876,11 @@ func scheduleRules(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "keep_succeeded", "Keep succeeded", "Newest succeeded executions that are kept. Empty: by the retention rules.", "executions", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "keep_succeeded", "Keep succeeded", "The number of succeeded executions to keep, newest first. Leave empty to use the retention rules.", "executions", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "keep_failed", "Keep failed", "Newest failed and cancelled executions that are kept.", "executions", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "keep_failed", "Keep failed", "The number of failed and cancelled executions to keep, newest first.", "executions", templ.Attributes{"inputmode": "numeric"}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -892,11 +892,11 @@ func scheduleRules(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleSegments(m, "gap", "Clocks go forward", "The time does not exist on that day.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleSegments(m, "gap", "Clocks go forward", "For times that do not exist on that day.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleSegments(m, "fold", "Clocks go back", "The time exists twice on that day.").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleSegments(m, "fold", "Clocks go back", "For times that exist twice on that day.").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

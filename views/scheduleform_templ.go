@@ -452,7 +452,7 @@ func scheduleWhen(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "\"><label class=\"label\" for=\"schedule-cron\">Cron expression</label><p class=\"help\" id=\"schedule-cron-help\">Minute, hour, day of the month, month, day of the week; six fields begin with seconds. Names, <code>L</code>, <code>W</code> and <code>#</code> work. Several expressions, one in each line, run together.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "\"><label class=\"label\" for=\"schedule-cron\">Cron expression</label><p class=\"help\" id=\"schedule-cron-help\">Minute, hour, day of the month, month, day of the week; six fields begin with seconds. Names, <code>L</code>, <code>W</code> and <code>#</code> work. To combine several expressions, enter one per line.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -487,11 +487,11 @@ func scheduleWhen(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "every", "Interval", "Elapsed time, such as 90m, 6h or 2 days. Clock changes do not move it.", "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "every", "Interval", "Elapsed time, such as 90m, 6h or 2 days. It does not follow clock changes.", "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleMoment(m, "anchor", "Counted from", "Runs are whole intervals after this time. If empty: the full hour at which you save.", true).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleMoment(m, "anchor", "Counted from", "The schedule runs at whole intervals after this time. Leave empty to use the full hour at which you save.", true).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -796,11 +796,11 @@ func secretForm(f SecretForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = secretInput(f, "path", "Path", "Where the store has the secret.", f.Path, 500).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = secretInput(f, "path", "Path", "The path of the secret in the store.", f.Path, 500).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = secretInput(f, "key", "Key", "Member of a JSON object, or key of a Vault secret. Empty: the whole value.", f.Key, 200).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = secretInput(f, "key", "Key", "Member of a JSON object, or key of a Vault secret. Leave empty for the whole value.", f.Key, 200).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

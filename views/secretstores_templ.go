@@ -65,7 +65,7 @@ func SecretStoresPage(m SecretStores) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "New secret store</a></div><p class=\"page-lead\">Managers of secrets outside FlowForge. Secrets of projects can refer to a path in a store. FlowForge reads the value whenever a task starts, and does not store it.</p></header>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "New secret store</a></div><p class=\"page-lead\">External secret managers. A secret of a project can refer to a path in a store. FlowForge reads the value whenever a task starts, and does not store it.</p></header>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -286,7 +286,7 @@ func NewSecretStorePage(m NewSecretStore) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<header class=\"page-head\"><div class=\"page-title\"><h1>New secret store</h1></div><p class=\"page-lead\">A secret store is a manager of secrets outside FlowForge, with the credentials to read it. Choose a kind.</p></header><div class=\"stack\"><nav class=\"row\" aria-label=\"Kind of secret store\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<header class=\"page-head\"><div class=\"page-title\"><h1>New secret store</h1></div><p class=\"page-lead\">A secret store is an external secret manager, with the credentials to read it. Choose a kind.</p></header><div class=\"stack\"><nav class=\"row\" aria-label=\"Kind of secret store\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

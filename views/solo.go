@@ -37,7 +37,7 @@ func (f Failure) advice() string {
 	case 503:
 		return "FlowForge retries automatically. Executions continue, and their results are kept."
 	case 500:
-		return "Executions continue. The error was logged under the request id below."
+		return "Executions continue. The error was logged under the request ID below."
 	}
 	return ""
 }

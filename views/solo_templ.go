@@ -257,7 +257,7 @@ func errorCard(page Page, failure Failure) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Copy(failure.RequestID, "Copy the request id").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Copy(failure.RequestID, "Copy the request ID").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

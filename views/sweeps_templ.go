@@ -74,7 +74,7 @@ func SweepsPage(m Sweeps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "Launch a sweep</a></div></div><p class=\"page-lead\">A sweep runs a workflow with many values of its inputs. “Sweep inputs” on a launch form begins one.</p></header><div class=\"row\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "Launch a sweep</a></div></div><p class=\"page-lead\">A sweep runs a workflow with many values of its inputs. To create one, select “Sweep inputs” on a launch form.</p></header><div class=\"row\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

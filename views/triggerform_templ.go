@@ -455,7 +455,7 @@ func TriggerFormPage(m TriggerForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = triggerField(m, "version", "Version", "Leave empty for the latest.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = triggerField(m, "version", "Version", "Leave empty to use the latest version.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -545,7 +545,7 @@ func TriggerFormPage(m TriggerForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = triggerField(m, "priority", "Priority", "0 to 100. Leave empty for that of the workflow.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = triggerField(m, "priority", "Priority", "0 to 100. Leave empty to use the priority of the workflow.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1175,7 +1175,7 @@ func triggerPoll(m TriggerForm, p TriggerPollForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = triggerField(m, "bucket", "Bucket", "Leave empty for that of the connection.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = triggerField(m, "bucket", "Bucket", "Leave empty to use the bucket of the connection.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var52), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1321,7 +1321,7 @@ func triggerPoll(m TriggerForm, p TriggerPollForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = triggerRadios(m, "when", "Launch when", "By ETag, Last-Modified or the content.", p.When).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = triggerRadios(m, "when", "Launch when", "FlowForge compares the ETag, Last-Modified or the content.", p.When).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1334,7 +1334,7 @@ func triggerPoll(m TriggerForm, p TriggerPollForm) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = triggerRadios(m, "existing", "What exists already", triggerExistingHelp(p), p.Existing).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = triggerRadios(m, "existing", "Existing objects and responses", triggerExistingHelp(p), p.Existing).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1934,7 +1934,7 @@ func triggerCondition(m TriggerForm, c TriggerConditionForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = triggerField(m, c.field("waits"), "Waits for", "What has to happen.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var87), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = triggerField(m, c.field("waits"), "Waits for", "The event that must happen.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var87), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

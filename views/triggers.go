@@ -243,7 +243,7 @@ func triggerExistingHelp(p TriggerPollForm) string {
 		return p.Restarts
 	}
 	if p.Bucket {
-		return "Whether objects that are in the bucket now launch the workflow, too."
+		return "Whether objects that already exist in the bucket also launch the workflow."
 	}
-	return "Whether the first response launches the workflow, too."
+	return "Whether the first response also launches the workflow."
 }

@@ -781,7 +781,7 @@ func TriggerPage(m Trigger) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.DeleteURL != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<section class=\"card\" aria-labelledby=\"trigger-delete\"><div class=\"card-head\"><h2 id=\"trigger-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">Deletes the trigger with its deliveries. Executions that it launched stay.</p><form method=\"post\" action=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<section class=\"card\" aria-labelledby=\"trigger-delete\"><div class=\"card-head\"><h2 id=\"trigger-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">Deletes the trigger with its deliveries. Executions that it launched are kept.</p><form method=\"post\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -842,7 +842,7 @@ func triggerDeliveries(m Trigger) templ.Component {
 			templ_7745c5c3_Var33 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "<section class=\"card\" id=\"deliveries\" aria-labelledby=\"trigger-deliveries\"><div class=\"card-head\"><h2 id=\"trigger-deliveries\">Deliveries</h2><span class=\"tiny muted push\">The last 20 keep their event</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "<section class=\"card\" id=\"deliveries\" aria-labelledby=\"trigger-deliveries\"><div class=\"card-head\"><h2 id=\"trigger-deliveries\">Deliveries</h2><span class=\"tiny muted push\">Events of the last 20 deliveries are kept</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1145,14 +1145,14 @@ func triggerTest(m Trigger) templ.Component {
 				}
 			}
 			if m.Trial.Inputs != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 99, "<pre class=\"code\" tabindex=\"0\" aria-label=\"Inputs with which it would launch\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 99, "<pre class=\"code\" tabindex=\"0\" aria-label=\"Inputs of the launch\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var45 string
 				templ_7745c5c3_Var45, templ_7745c5c3_Err = templ.JoinStringErrs(m.Trial.Inputs)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `triggers.templ`, Line: 287, Col: 100}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `triggers.templ`, Line: 287, Col: 87}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var45))
 				if templ_7745c5c3_Err != nil {

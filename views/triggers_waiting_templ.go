@@ -31,7 +31,7 @@ func triggerPending(m Trigger) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<ol class=\"deliveries deliveries-pending\" aria-label=\"Events that are repeated\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<ol class=\"deliveries deliveries-pending\" aria-label=\"Events that are retried\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -193,7 +193,7 @@ func triggerJoins(m TriggerJoins) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Rows) == 0 {
-			templ_7745c5c3_Err = ui.Empty("Nothing is waiting", "When some of the conditions have an event, this card shows what is still missing and until when.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("Nothing is waiting", "When some of the conditions have an event, this card shows which events are missing and when the wait expires.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

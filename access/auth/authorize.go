@@ -51,7 +51,7 @@ func (a Action) reading() Action {
 	return Action(noun + ".read")
 }
 
-// SignedIn returns the subject of ctx without checking its rights;
+// SignedIn returns the subject of ctx without checking its permissions;
 // apperr.Unauthenticated when there is none. Methods call it that must read a row to
 // learn its project.
 func SignedIn(ctx context.Context) (Subject, error) {
@@ -64,7 +64,7 @@ func SignedIn(ctx context.Context) (Subject, error) {
 
 // Authorize returns the subject of ctx when it may do a in its current project. It
 // returns apperr.Unauthenticated when no subject is signed in, and apperr.Forbidden
-// when the subject lacks the right.
+// when the subject lacks the permission.
 func Authorize(ctx context.Context, a Action) (Subject, error) {
 	s, err := SignedIn(ctx)
 	if err != nil {

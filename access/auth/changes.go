@@ -2,7 +2,7 @@ package auth
 
 import "sync"
 
-// changes notifies all waiters in this process that a right or a credential may have
+// changes notifies all waiters in this process that a permission or a credential may have
 // ended. The zero value is ready; it is safe for concurrent use.
 type changes struct {
 	mu   sync.Mutex

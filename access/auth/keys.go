@@ -62,7 +62,7 @@ func (k *Keys) mac(token string) []byte {
 	return m.Sum(nil)
 }
 
-// Verify implements TokenVerifier: it returns the owner of a key, with rights limited
+// Verify implements TokenVerifier: it returns the owner of a key, with permissions limited
 // to the key's scopes and project.
 func (k *Keys) Verify(ctx context.Context, token string) (Subject, error) {
 	rest, ok := strings.CutPrefix(token, keyPrefix)

@@ -86,7 +86,7 @@ func TestKeyExpiryAndUse(t *testing.T) {
 	require.Contains(t, err.Error(), "expired")
 }
 
-// TestKeyScopes: a scope removes all rights that it does not name, from administrators
+// TestKeyScopes: a scope removes all permissions that it does not name, from administrators
 // too.
 func TestKeyScopes(t *testing.T) {
 	t.Parallel()
@@ -127,7 +127,7 @@ func TestKeyScopes(t *testing.T) {
 	viewer := b.key(t, b.member(t, Viewer), func(r *db.InsertAPIKeyParams) { r.Scopes = []string{ScopeAdmin} })
 	s, err = b.keys.Verify(b.ctx, viewer.Token)
 	require.NoError(t, err)
-	require.False(t, s.May(ExecutionLaunch, LocalProject), "a scope grants no rights beyond its owner's")
+	require.False(t, s.May(ExecutionLaunch, LocalProject), "a scope grants no permissions beyond its owner's")
 }
 
 // TestScopesGrow: each scope includes the previous one, and every action of a role is

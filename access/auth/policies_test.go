@@ -137,7 +137,7 @@ func TestPoliciesTakeOverChanges(t *testing.T) {
 
 	b.exec(t, "UPDATE users SET disabled_at = now() WHERE id = $1", user)
 	reload()
-	require.False(t, policy.May(auth.ExecutionRead, one), "a disabled user has no rights")
+	require.False(t, policy.May(auth.ExecutionRead, one), "a disabled user has no permissions")
 	b.exec(t, "UPDATE users SET disabled_at = NULL, installation_admin = true WHERE id = $1", user)
 	reload()
 	require.True(t, policy.May(auth.Administer, auth.Installation))

@@ -17,7 +17,7 @@ const (
 	ScopeAdmin  = "admin"
 )
 
-// Scope limits the rights of a key.
+// Scope limits the permissions of a key.
 type Scope struct {
 	Name    string
 	About   string   // a sentence for people
@@ -50,8 +50,8 @@ func CheckScopes(scopes []string) error {
 	return nil
 }
 
-// narrow returns s with its rights limited to scopes and project; no scope and uuid.Nil
-// do not limit them. It also limits an administrator's rights.
+// narrow returns s with its permissions limited to scopes and project; no scope and uuid.Nil
+// do not limit them. It also limits an administrator's permissions.
 func (s Subject) narrow(scopes []string, project uuid.UUID) Subject {
 	actions, all := []Action{}, len(scopes) == 0
 	for _, scope := range Scopes() {

@@ -9,7 +9,7 @@ import (
 // grantContext separates the signatures of grants from those of tokens.
 const grantContext = "flowforge secret grant\n"
 
-// Grant signs the right of the attempt of scope to the secret called name. It needs no
+// Grant signs the permission of the attempt of scope to read the secret called name. It needs no
 // row: the holder must also present the token of the attempt.
 func (s Signer) Grant(scope TaskScope, name string) []byte {
 	b := make([]byte, 0, len(grantContext)+4*16+8+len(name))

@@ -22,7 +22,7 @@ type Users struct {
 	policies *Policies
 }
 
-// NewUsers returns the users of the database behind pool, with the rights of policies.
+// NewUsers returns the users of the database behind pool, with the permissions of policies.
 func NewUsers(pool *pgxpool.Pool, policies *Policies) *Users {
 	return &Users{pool: pool, policies: policies}
 }
@@ -56,7 +56,7 @@ func (u *Users) subject(a account, credential string) Subject {
 	return s
 }
 
-// Service returns the service account id of a project with the rights that it has now.
+// Service returns the service account id of a project with the permissions that it has now.
 func (u *Users) Service(id uuid.UUID, name string, project uuid.UUID, credential string) (Subject, error) {
 	place, ok := u.policies.Project(project)
 	if !ok {
@@ -65,7 +65,7 @@ func (u *Users) Service(id uuid.UUID, name string, project uuid.UUID, credential
 	return u.subject(account{id: id, name: name}, credential).in(place), nil
 }
 
-// Acting returns a person or service account with the rights that it has now, in a project: for work
+// Acting returns a person or service account with the permissions that it has now, in a project: for work
 // that continues without them. It returns apperr.Conflict for an archived project.
 func (u *Users) Acting(id uuid.UUID, name string, project uuid.UUID) (Subject, error) {
 	place, ok := u.policies.Project(project)
@@ -98,7 +98,7 @@ func (u *Users) ByIdentity(ctx context.Context, issuer, subject, credential stri
 
 // InProject returns s with another current project, named by its id, its namespace, or
 // its path such as team/project. It returns apperr.NotFound for a project that does not
-// exist or in which s has no rights, and apperr.Invalid when several projects have the
+// exist or in which s has no permissions, and apperr.Invalid when several projects have the
 // name.
 func (u *Users) InProject(s Subject, name string) (Subject, error) {
 	var found []ProjectRef

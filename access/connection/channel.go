@@ -27,7 +27,7 @@ func channelKinds() []Kind {
 			{Name: "port", Type: "Integer(min=1, max=65535)", Default: 587},
 			{Name: "security", Type: `Enum("starttls": "STARTTLS", "tls": "TLS", "none": "None")`, Default: message.StartTLS, Help: "Port 587 usually requires STARTTLS, and port 465 TLS."},
 			{Name: "ca_certificate", Label: "CA certificate", Type: "String(multiline=true, max_length=20000)", Help: "PEM certificates to trust for this server, in addition to those of the system."},
-			{Name: "username", Label: "User name", Type: "String(max_length=320)", Help: "Empty for a server without sign-in."},
+			{Name: "username", Label: "User name", Type: "String(max_length=320)", Help: "Leave empty for a server without sign-in."},
 			{Name: "password", Type: "String", Secret: true},
 		}},
 		{Name: message.PagerDuty, Label: "PagerDuty", Summary: "A service of PagerDuty. A recovery resolves the incident.", Tested: true, Channel: true, Fields: []Field{
@@ -98,7 +98,7 @@ func (s *Service) Channel(ctx context.Context, project uuid.UUID, name string) (
 		return message.Channel{}, err
 	}
 	if kind, _ := KindNamed(c.Kind); !kind.Channel {
-		return message.Channel{}, apperr.New(apperr.Conflict, "The connection %q has the kind %s, which receives no messages.", name, c.Kind)
+		return message.Channel{}, apperr.New(apperr.Conflict, "The connection %q is of kind %s, which cannot receive messages.", name, c.Kind)
 	}
 	secrets, err := s.unseal(row)
 	if err != nil {

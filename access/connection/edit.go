@@ -32,13 +32,13 @@ type checked struct {
 	secrets  map[string]string
 }
 
-// former is what a connection has before a change. The zero value is a new connection.
+// former is the state of a connection before a change. The zero value is a new connection.
 type former struct {
 	settings map[string]any
 	secrets  map[string]string // that stay unless Values has them
 }
 
-// check returns what e makes of a connection that was before.
+// check returns the connection that results from applying e to before.
 func (e Edit) check(before former) (checked, error) {
 	var problems []apperr.Field
 	add := func(path, message string) {
@@ -170,7 +170,7 @@ func (c *checked) moved(e Edit, before former) (problems []apperr.Field) {
 	return problems
 }
 
-// takeSecret adds the value of a secret field to out, or returns what is wrong with it.
+// takeSecret adds the value of a secret field to out, or returns the problem with it.
 func takeSecret(f Field, values map[string]any, kept, out map[string]string) string {
 	given, ok := values[f.Name]
 	value := kept[f.Name]
@@ -197,7 +197,7 @@ func takeSecret(f Field, values map[string]any, kept, out map[string]string) str
 	return ""
 }
 
-// asBoolean reads the words of forms and of the command line for a Boolean.
+// asBoolean parses the values of forms and of the command line for a Boolean.
 func asBoolean(f Field, value any) any {
 	if f.Type != string(typeregistry.KindBoolean) {
 		return value

@@ -104,7 +104,7 @@ func s3Kind() Kind {
 		{Name: "prefix", Type: "String(max_length=500)", Help: "Folder in the bucket that tasks use."},
 		{Name: "region", Type: "String(max_length=60)", Default: "us-east-1"},
 		{Name: "endpoint", Type: "String(max_length=500)", Help: "Address of a store other than Amazon S3, such as https://minio.example.com:9000."},
-		{Name: "access_key_id", Label: "Access key ID", Type: "String(max_length=200)", Help: "Empty for a public bucket."},
+		{Name: "access_key_id", Label: "Access key ID", Type: "String(max_length=200)", Help: "Leave empty for a public bucket."},
 		{Name: "secret_access_key", Type: "String", Secret: true},
 		{Name: "session_token", Type: "String", Secret: true, Help: "Only for temporary credentials."},
 	}}
@@ -130,7 +130,7 @@ func grpcKind() Kind {
 	return Kind{Name: GRPC, Label: "gRPC", Summary: "A gRPC server.", Fields: []Field{
 		{Name: "address", Type: "String(max_length=300)", Required: true, Help: "Host and port, such as api.example.com:443."},
 		{Name: "security", Type: `Enum("tls": "TLS", "plaintext": "None")`, Default: "tls"},
-		{Name: "ca_certificate", Label: "CA certificate", Type: "String(multiline=true, max_length=20000)", Help: "PEM certificates that sign the server's certificate. Empty: those of the system."},
+		{Name: "ca_certificate", Label: "CA certificate", Type: "String(multiline=true, max_length=20000)", Help: "PEM certificates that sign the server's certificate. Leave empty to use those of the system."},
 		{Name: "server_name", Label: "Server name", Type: "String(max_length=300)", Help: "Name in the server's certificate, if it is not the host."},
 		{Name: "token", Type: "String", Secret: true, Help: "Sent in the metadata as a bearer token."},
 	}}

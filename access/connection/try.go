@@ -30,14 +30,14 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// testLimit bounds one test.
+// testLimit is the time limit of one test.
 const testLimit = 15 * time.Second
 
-// maxAnswer is the maximum number of bytes that a test reads of an answer.
+// maxAnswer is the maximum number of bytes that a test reads from a response.
 const maxAnswer = 64 << 10
 
-// maxMessage is the maximum number of bytes of one message of a database: pgx reserves what the
-// server announces.
+// maxMessage is the maximum size of one message from a database in bytes: pgx reserves as much
+// memory as the server announces.
 const maxMessage = 1 << 20
 
 // Step is one part of a test.
@@ -283,7 +283,7 @@ func (a *attempt) huggingFace(ctx context.Context) {
 	})
 }
 
-// request sends a GET and lets judge read the answer.
+// request sends a GET request and passes the response to judge.
 func (a *attempt) request(ctx context.Context, target string, header map[string]string, name string, judge func(status int, body []byte) (string, error)) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -320,7 +320,7 @@ func (a *attempt) request(ctx context.Context, target string, header map[string]
 	a.step(name, err, detail)
 }
 
-// answered is the error of an answer with a status.
+// answered is the error for a response with an unexpected status.
 func answered(status int, explanation string) error {
 	text := "the server responded with " + strconv.Itoa(status) + " " + http.StatusText(status) + "."
 	switch {
@@ -334,8 +334,8 @@ func answered(status int, explanation string) error {
 	return errors.New(strings.TrimSuffix(text, "."))
 }
 
-// reason is a sentence for an error, without addresses with queries and without texts of the
-// configuration, which can have secrets.
+// reason describes an error in a sentence, without addresses that have queries and without texts
+// from the configuration, both of which can contain secrets.
 func reason(err error) string {
 	text := err.Error()
 	if of, ok := errors.AsType[*message.SendError](err); ok {

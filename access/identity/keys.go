@@ -181,7 +181,7 @@ func (s *Service) checkKey(subject auth.Subject, r KeyRequest) error {
 }
 
 // actFor makes key a key of a service account. subject must be allowed to change the
-// members of its project and have all rights of the account.
+// members of its project and have all permissions of the account.
 func (s *Service) actFor(ctx context.Context, q *db.Queries, subject auth.Subject, owner uuid.UUID, key *Key) error {
 	absent := apperr.New(apperr.NotFound, "There is no service account %s.", owner)
 	row, err := q.GetUser(ctx, owner)

@@ -138,14 +138,14 @@ func (a *awsManager) get(ctx context.Context, cache *aws.CredentialsCache, ref s
 		SecretBinary string
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return "", fail(refused, "its answer is not that of AWS Secrets Manager")
+		return "", fail(refused, "its response is not from AWS Secrets Manager")
 	}
 	if out.SecretString != nil {
 		return field(*out.SecretString, ref.Key)
 	}
 	binary, err := base64.StdEncoding.DecodeString(out.SecretBinary)
 	if err != nil {
-		return "", fail(refused, "its answer is not that of AWS Secrets Manager")
+		return "", fail(refused, "its response is not from AWS Secrets Manager")
 	}
 	return field(string(binary), ref.Key)
 }
@@ -165,7 +165,7 @@ func awsFailure(status int, raw []byte) error {
 	case kind == "ResourceNotFoundException":
 		return fail(refused, "there is no such secret or version")
 	case slices.Contains([]string{"ThrottlingException", "InternalServiceError", "ServiceUnavailable"}, kind):
-		return &failure{reason: unreachable, text: "it answered with " + kind, err: errors.New(shortened(problem.Message + problem.Message2))}
+		return &failure{reason: unreachable, text: "it responded with " + kind, err: errors.New(shortened(problem.Message + problem.Message2))}
 	case slices.Contains([]string{"AccessDeniedException", "ExpiredTokenException", "UnrecognizedClientException", "InvalidSignatureException", "InvalidClientTokenId", "MissingAuthenticationToken"}, kind):
 		return fail(denied, "it denied access (%s): check the credentials of the store and their policy", kind)
 	}

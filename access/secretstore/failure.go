@@ -15,7 +15,7 @@ import (
 	"github.com/flowforge/flowforge/data/outgoing"
 )
 
-// reason is why a store did not return a value.
+// reason is the reason why a store did not return a value.
 type reason int
 
 const (
@@ -24,7 +24,7 @@ const (
 	unreachable               // the store did not answer, or has no capacity; a later request can succeed
 )
 
-// failure is why a store did not return a value. Its text contains no value.
+// failure describes why a store did not return a value. Its text contains no value.
 type failure struct {
 	reason reason
 	text   string
@@ -47,14 +47,14 @@ func fail(r reason, format string, args ...any) error {
 // transport is the failure of a request without a response.
 func transport(err error) error {
 	if errors.Is(err, outgoing.ErrRefused) {
-		return &failure{reason: refused, text: "FLOWFORGE_OUTGOING_HOSTS does not list its host, and the address is private", err: err}
+		return &failure{reason: refused, text: "its address is private, and FLOWFORGE_OUTGOING_HOSTS does not list the host", err: err}
 	}
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	text := "it is not reachable"
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		text = "it did not answer in time"
+		text = "it did not respond in time"
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // without the address
@@ -69,16 +69,16 @@ func answered(status int, detail string) error {
 	}
 	switch {
 	case status >= 300 && status < 400:
-		return fail(refused, "it answered with a redirect (status %d), which the server does not follow: enter the address of the server that answers", status)
+		return fail(refused, "it responded with a redirect (status %d), which the server does not follow: enter the address of the server that it redirects to", status)
 	case status == 429 || status == 412 || status >= 460:
-		return fail(unreachable, "it answered with status %d%s", status, detail)
+		return fail(unreachable, "it responded with status %d%s", status, detail)
 	case status == 401 || status == 403:
 		return fail(denied, "it denied access%s: check the credentials of the store and their policy", detail)
 	}
-	return fail(refused, "it answered with status %d%s", status, detail)
+	return fail(refused, "it responded with status %d%s", status, detail)
 }
 
-// shortened is a text from outside on one line.
+// shortened formats text from outside on one line.
 func shortened(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	const most = 200
@@ -94,7 +94,7 @@ func is(err error, r reason) bool {
 	return ok && f.reason == r
 }
 
-// explain is err for people: it names the store, path and key, and no value.
+// explain describes err for users: it names the store, the path and the key, but no value.
 func explain(err error, ref secret.Reference, masker *masking.Masker) error {
 	f, ok := errors.AsType[*failure](err)
 	if !ok {

@@ -121,15 +121,15 @@ func (g *gcpManager) get(ctx context.Context, token string, ref secret.Reference
 		} `json:"payload"`
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return "", fail(refused, "its answer is not that of Google Secret Manager")
+		return "", fail(refused, "its response is not from Google Secret Manager")
 	}
 	data, err := base64.StdEncoding.DecodeString(out.Payload.Data)
 	if err != nil {
-		return "", fail(refused, "its answer is not that of Google Secret Manager")
+		return "", fail(refused, "its response is not from Google Secret Manager")
 	}
 	sum := strconv.FormatUint(uint64(crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))), 10)
 	if out.Payload.DataCRC32C != "" && out.Payload.DataCRC32C != sum {
-		return "", fail(unreachable, "the value was damaged on the way")
+		return "", fail(unreachable, "the value was damaged in transit")
 	}
 	return field(string(data), ref.Key)
 }

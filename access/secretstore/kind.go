@@ -93,7 +93,7 @@ func vaultKind() Kind {
 		{Name: "mount", Type: "String(max_length=200)", Default: "secret", Help: "Where the engine KV version 2 is mounted."},
 		{Name: "vault_namespace", Label: "Namespace of Vault", Type: "String(max_length=200)"},
 		{Name: "authentication", Type: `Enum("approle": "AppRole", "kubernetes": "Kubernetes", "token": "Token")`, Default: ByAppRole},
-		{Name: "auth_mount", Label: "Mount of the authentication", Type: "String(max_length=200)", Help: "Empty: approle or kubernetes."},
+		{Name: "auth_mount", Label: "Mount of the authentication", Type: "String(max_length=200)", Help: "Leave empty to use approle or kubernetes."},
 		{Name: "role_id", Label: "Role ID", Type: "String(max_length=200)", For: ByAppRole},
 		{Name: "secret_id", Label: "Secret ID", Type: "String", Secret: true, For: ByAppRole},
 		{Name: "role", Type: "String(max_length=200)", Help: "Role of the Kubernetes authentication.", For: ByKubernetes},

@@ -90,7 +90,7 @@ func send(client *http.Client, req *http.Request) (int, []byte, error) {
 		return 0, nil, transport(err)
 	}
 	if len(raw) > maxAnswer {
-		return 0, nil, fail(refused, "its answer exceeds %d KiB", maxAnswer>>10)
+		return 0, nil, fail(refused, "its response exceeds %d KiB", maxAnswer>>10)
 	}
 	return res.StatusCode, raw, nil
 }

@@ -98,7 +98,8 @@ func (s *Service) Read(ctx context.Context, p secret.Owner, r secret.Reference, 
 	return value, err
 }
 
-// silence returns the failure of a store that did not answer a moment ago, after its last change.
+// silence returns the failure of a store that did not respond a moment ago, after its last
+// change.
 func (s *Service) silence(store string, changed time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +110,7 @@ func (s *Service) silence(store string, changed time.Time) error {
 	return last.err
 }
 
-// note remembers whether a store answered.
+// note records whether a store responded.
 func (s *Service) note(store string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +152,8 @@ func (s *Service) keep(r secret.Reference, value string) {
 	s.values[r] = readValue{value, s.Now()}
 }
 
-// fetch reads a value from the store. It tries again, with growing pauses, while the store does not
-// answer.
+// fetch reads a value from the store. It tries again, with growing pauses, while the store does
+// not respond.
 func (s *Service) fetch(ctx context.Context, row db.SecretStore, r secret.Reference) (string, error) {
 	m, masker, err := s.managerOf(row)
 	if err != nil {

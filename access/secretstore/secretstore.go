@@ -88,8 +88,8 @@ const (
 
 // Dialer opens the connections to stores.
 type Dialer interface {
-	// Client returns a client that follows no redirects and does not reach addresses that the
-	// server keeps away from.
+	// Client returns a client that follows no redirects and refuses addresses to which the
+	// server must not connect.
 	Client(timeout time.Duration) *http.Client
 }
 
@@ -117,19 +117,19 @@ type Service struct {
 	silent   map[string]silence // by name of the store
 }
 
-// silence is that a store did not answer at a time.
+// silence records when a store did not respond.
 type silence struct {
 	err error
 	at  time.Time
 }
 
-// openManager is the manager of a store as it was at a time.
+// openManager is the manager of a store at one version of its row.
 type openManager struct {
 	manager
 	updated time.Time
 }
 
-// readValue is a value that was read at a time.
+// readValue is a value and the time when it was read.
 type readValue struct {
 	value string
 	at    time.Time

@@ -253,7 +253,7 @@ func (v *vault) call(ctx context.Context, method, path, token string, body map[s
 		return status, answered(status, strings.Join(problem.Errors, "; "))
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return status, fail(refused, "its answer is not that of Vault")
+		return status, fail(refused, "its response is not from Vault")
 	}
 	return status, nil
 }

@@ -262,7 +262,7 @@ func TestFaultsOfVault(t *testing.T) {
 		}
 	})
 	b.pauses = nil
-	fault("db", "password", "it answered with status 503 (Vault is sealed)", apperr.Unavailable)
+	fault("db", "password", "it responded with status 503 (Vault is sealed)", apperr.Unavailable)
 	require.Equal(t, []time.Duration{200 * time.Millisecond, time.Second}, b.pauses)
 	require.Equal(t, 3, failures)
 	// Text is still masked with the last value, and asks Vault only after a while.
@@ -302,7 +302,7 @@ func TestASlowStoreIsGivenUp(t *testing.T) {
 	t.Cleanup(func() { close(hold) }) // first: Close waits for the requests
 	b.register(t, secretstore.Vault, appRole(slow.URL))
 	_, err := b.attempt()
-	require.ErrorContains(t, err, "it did not answer in time")
+	require.ErrorContains(t, err, "it did not respond in time")
 	require.True(t, apperr.Is(err, apperr.Unavailable))
 }
 

@@ -125,9 +125,9 @@ func checkGroup(g GroupRole) error {
 		}
 	}
 	if strings.Contains(g.Provider, "/") {
-		fields = append(fields, apperr.Field{Path: "provider", Message: "Enter the id of a configured provider, without a slash."})
+		fields = append(fields, apperr.Field{Path: "provider", Message: "Enter the ID of a configured provider, without a slash."})
 	}
-	return apperr.InvalidFields("The group cannot be invited.", fields)
+	return apperr.InvalidFields("The group cannot be added.", fields)
 }
 
 func (s *Service) groupRole(ctx context.Context, node, id uuid.UUID) (GroupRole, error) {

@@ -91,7 +91,7 @@ func mayAssign(subject auth.Subject, g auth.Grant, node uuid.UUID) bool {
 }
 
 // checkAssign refuses an unknown role, and one that allows more at node than the subject
-// may do there: users can only give or remove rights that they have.
+// may do there: users can only give or remove permissions that they have.
 func checkAssign(subject auth.Subject, role string, node uuid.UUID) error {
 	grants := auth.Grants()
 	i := slices.IndexFunc(grants, func(g auth.Grant) bool { return g.Role == role })
@@ -231,13 +231,13 @@ func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error
 		case 1:
 			id = rows[0].ID
 		default:
-			return invalid("email", "Several accounts have this address. Identify one by its id (user_id).")
+			return invalid("email", "Several accounts have this address. Identify one by its ID (user_id).")
 		}
 	}
 	user, err := q.GetUser(ctx, id)
 	switch {
 	case db.IsNoRows(err):
-		return invalid("user_id", "There is no user with this id.")
+		return invalid("user_id", "There is no user with this ID.")
 	case err != nil:
 		return db.User{}, fmt.Errorf("user %s: %w", id, err)
 	case user.Kind != "person":
@@ -249,7 +249,7 @@ func findUser(ctx context.Context, q *db.Queries, in Invitation) (db.User, error
 }
 
 // RemoveMember removes a role that was given manually at this node. It requires the
-// same rights as giving it; the last administrator of a tenant cannot be removed.
+// same permissions as giving it; the last administrator of a tenant cannot be removed.
 func (s *Service) RemoveMember(ctx context.Context, node, id uuid.UUID) error {
 	return s.replaceMember(ctx, node, id, "")
 }

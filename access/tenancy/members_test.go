@@ -102,7 +102,7 @@ func TestChangeAndRemoveMember(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, auth.ProjectDev, m.Role)
 	_, err = b.service.ChangeMember(team, b.ids["core"], m.ID, auth.TenantAdmin)
-	require.Equal(t, apperr.Forbidden, code(err), "a user cannot give more rights than they have")
+	require.Equal(t, apperr.Forbidden, code(err), "a user cannot give more permissions than they have")
 	_, err = b.service.ChangeMember(team, b.ids["one"], m.ID, auth.Viewer)
 	require.Equal(t, apperr.NotFound, code(err), "the membership belongs to another node")
 
@@ -128,7 +128,7 @@ func TestChangeAndRemoveMember(t *testing.T) {
 	require.Equal(t, apperr.NotFound, code(b.service.RemoveGroupRole(team, b.ids["core"], g.ID)))
 	require.NoError(t, b.service.RemoveMember(b.admin, b.ids["core"], boss.ID))
 	require.NoError(t, b.service.RemoveMember(team, b.ids["core"], m.ID))
-	require.False(t, b.policies.For(eve).May(auth.ExecutionRead, b.ids["one"]), "without a role, the user has no rights")
+	require.False(t, b.policies.For(eve).May(auth.ExecutionRead, b.ids["one"]), "without a role, the user has no permissions")
 	require.Equal(t, apperr.NotFound, code(b.service.RemoveMember(team, b.ids["core"], m.ID)))
 
 	page, err := b.log.List(b.admin, audit.Filter{Action: "member.change"})

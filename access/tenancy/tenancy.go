@@ -144,7 +144,7 @@ func find(ctx context.Context, q *db.Queries, id uuid.UUID) (Node, error) {
 }
 
 // authorizeAbove returns the subject when it may change the node itself, which requires
-// the right above it. A viewer gets apperr.Forbidden.
+// TenancyWrite above it. A viewer gets apperr.Forbidden.
 func authorizeAbove(ctx context.Context, n Node) (auth.Subject, error) {
 	above := n.ParentID
 	if n.Kind == Installation {

@@ -156,7 +156,7 @@ func (s *Service) mayDisable(ctx context.Context, q *db.Queries, row db.User) er
 
 // SetUserAdmin makes a person an administrator of the installation, or ends that. The
 // last one cannot be removed. The person's sessions end, so that none keeps the old
-// rights.
+// permissions.
 func (s *Service) SetUserAdmin(ctx context.Context, id uuid.UUID, admin bool) (User, error) {
 	return s.changeUser(ctx, id, func(q *db.Queries, row *db.User) (string, any, any, error) {
 		if row.InstallationAdmin == admin {

@@ -121,7 +121,7 @@ func (b *bench) fill(ctx context.Context) (at time.Time, err error) {
 	return at, err
 }
 
-// measure waits for the second and prints how late the fires were.
+// measure waits for the second and prints how late the runs were.
 func (b *bench) measure(ctx context.Context, at time.Time) error {
 	time.Sleep(time.Until(at))
 	for range b.kills {

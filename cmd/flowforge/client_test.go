@@ -112,7 +112,7 @@ func TestGetTakesAShortID(t *testing.T) {
 		case "/api/v1/executions/bead":
 			answer(w, http.StatusOK, `{"execution_id":"01900000-0000-7000-8000-00000000bead","workflow_name":"wrong","status":"SUCCEEDED"}`)
 		case "/api/v1/executions/8c":
-			answer(w, http.StatusConflict, `{"status":409,"detail":"Several executions have an id that ends with \"8c\": one, two."}`)
+			answer(w, http.StatusConflict, `{"status":409,"detail":"Several executions have an ID that ends with \"8c\": one, two."}`)
 		case "/api/v1/workflows/facade", "/api/v1/workflows/bead":
 			answer(w, http.StatusOK, `{"name":"`+path.Base(r.URL.Path)+`"}`)
 		default:

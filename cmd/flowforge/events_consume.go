@@ -37,8 +37,8 @@ func newEventsConsumeCommand() *cobra.Command {
 		Short: "Process events as a consumer: print them, or run a command for each",
 		Long: "Process events as a consumer, whose cursor the server stores. Without a command, each event is printed as a line of JSON\n" +
 			"and then acknowledged. With a command, it runs once per event, with the event on standard input. An event is acknowledged\n" +
-			"when its command ends with status 0. Otherwise it is delivered again later, or becomes a dead letter: after the consumer's\n" +
-			"number of tries, or at once with status 65. Several processes can consume with one name.",
+			"when its command exits with status 0. Otherwise, it is delivered again later, or becomes a dead letter: after the consumer's\n" +
+			"maximum number of failures, or immediately with status 65. Several processes can use the same consumer.",
 		Example: "  flowforge events consume mirror --create --type 'execution.*'\n" +
 			"  flowforge events consume search-index -- ./index-model.sh",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -51,9 +51,9 @@ func newEventsConsumeCommand() *cobra.Command {
 	}
 	cmd.Flags().Bool("create", false, "create the consumer if it does not exist")
 	addConsumerFlags(cmd)
-	cmd.Flags().Int("batch", 0, "maximum number of events of one request (default 100, with a command 10)")
-	cmd.Flags().Duration("lease", time.Minute, "time to process the events of one request, up to 12h")
-	cmd.Flags().Bool("once", false, "end when there are no more events")
+	cmd.Flags().Int("batch", 0, "maximum number of events per request (default 100, or 10 with a command)")
+	cmd.Flags().Duration("lease", time.Minute, "time to process the events of a request, up to 12h")
+	cmd.Flags().Bool("once", false, "exit when there are no more events")
 	cmd.Flags().Bool("all-projects", false, "a consumer of all projects (administrators)")
 	addClientFlags(cmd)
 	return cmd
@@ -61,10 +61,10 @@ func newEventsConsumeCommand() *cobra.Command {
 
 // addConsumerFlags adds the flags of a new consumer.
 func addConsumerFlags(cmd *cobra.Command) {
-	cmd.Flags().StringArray("topic", nil, "of a new consumer: workflow, task, quota, artifact or audit (repeatable; default all but audit)")
-	cmd.Flags().StringArray("type", nil, "of a new consumer: type of events, or a pattern such as execution.* (repeatable)")
-	cmd.Flags().String("start", "newest", "of a new consumer: oldest, newest or the cursor of an event")
-	cmd.Flags().Int("max-tries", 10, "of a new consumer: failures after which an event becomes a dead letter")
+	cmd.Flags().StringArray("topic", nil, "for a new consumer: workflow, task, quota, artifact or audit (repeatable; default: all except audit)")
+	cmd.Flags().StringArray("type", nil, "for a new consumer: type of events, or a pattern such as execution.* (repeatable)")
+	cmd.Flags().String("start", "newest", "for a new consumer: where it starts: oldest, newest or the cursor of an event")
+	cmd.Flags().Int("max-tries", 10, "for a new consumer: number of failures after which an event becomes a dead letter")
 }
 
 // consumer is a consumer that this process reads.

@@ -134,9 +134,9 @@ func problemOf(e contract.EventConsumer) string {
 	case e.Problem != "":
 		return e.Problem
 	case e.Stopped:
-		return "stopped by its dead letters"
+		return "stopped, because it has too many dead letters"
 	case e.Missed > 0:
-		return fmt.Sprintf("may have missed some of %d events, which the feed removed before they were read", e.Missed)
+		return fmt.Sprintf("may have missed some of %d events that the feed removed before they were read", e.Missed)
 	}
 	return ""
 }
@@ -155,8 +155,8 @@ func newEventsDeadLettersCommand() *cobra.Command {
 		},
 		RunE: runEventsDeadLetters,
 	}
-	cmd.Flags().Bool("redeliver", false, "deliver these events again, or all dead letters without EVENT")
-	cmd.Flags().Bool("discard", false, "remove these events, or all dead letters without EVENT")
+	cmd.Flags().Bool("redeliver", false, "redeliver these events; without EVENT, redeliver all dead letters")
+	cmd.Flags().Bool("discard", false, "remove these events; without EVENT, remove all dead letters")
 	cmd.Flags().Bool("all-projects", false, "a consumer of all projects (administrators)")
 	cmd.Flags().Bool("json", false, "print each event as a line of JSON")
 	cmd.MarkFlagsMutuallyExclusive("redeliver", "discard")
@@ -185,7 +185,7 @@ func runEventsDeadLetters(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if len(args) > 1 {
-		return fmt.Errorf("write what to do with the events: --redeliver or --discard")
+		return fmt.Errorf("set --redeliver or --discard")
 	}
 	query := url.Values{"limit": {"1000"}}
 	if everyProject(cmd) != "" {

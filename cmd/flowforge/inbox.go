@@ -16,7 +16,7 @@ import (
 func newInboxCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "List your notifications, mark them as read, and choose what you are notified of",
+		Short: "List your notifications, mark them as read, and choose which ones you receive",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -33,11 +33,11 @@ func newInboxCommand() *cobra.Command {
 		RunE:    runInboxRead,
 	}
 	read.Flags().Bool("all", false, "mark all notifications")
-	settings := &cobra.Command{Use: "settings", Short: "Print what you are notified of", Args: arguments(), RunE: runInboxSettings}
+	settings := &cobra.Command{Use: "settings", Short: "Print your notification settings", Args: arguments(), RunE: runInboxSettings}
 	settings.Flags().Bool("json", false, "print the API response as JSON")
 	set := &cobra.Command{
 		Use:   "set",
-		Short: "Change what you are notified of; what no flag names stays as it is",
+		Short: "Change your notification settings; settings without a flag stay unchanged",
 		Example: "  flowforge inbox settings set --event execution.succeeded=off --event approval.waiting=both\n" +
 			"  flowforge inbox settings set --digest daily --digest-at 07:30 --quiet 20:00-08:00 --timezone Europe/Berlin --mute 'tour.*'",
 		Args: arguments(),
@@ -48,9 +48,9 @@ func newInboxCommand() *cobra.Command {
 	set.Flags().String("digest-at", "", "time of a daily e-mail, such as 08:00")
 	set.Flags().String("quiet", "", "quiet hours for e-mails, such as 20:00-08:00; off for none")
 	set.Flags().String("timezone", "", "time zone of these times, such as Europe/Berlin")
-	set.Flags().StringArray("mute", nil, "the name or pattern of a workflow or model of which you are not notified (repeatable)")
-	set.Flags().StringArray("unmute", nil, "a name or pattern to remove from the muted ones (repeatable)")
-	set.Flags().String("address", "", "where e-mails go, if your sign-in provider does not know your address")
+	set.Flags().StringArray("mute", nil, "mute a workflow or model, by name or pattern (repeatable)")
+	set.Flags().StringArray("unmute", nil, "unmute a name or pattern (repeatable)")
+	set.Flags().String("address", "", "the address for e-mails, if your sign-in provider does not know it")
 	settings.AddCommand(set)
 	for _, c := range []*cobra.Command{list, read, settings} {
 		cmd.AddCommand(c)
@@ -100,7 +100,7 @@ func runInboxList(cmd *cobra.Command, _ []string) error {
 func runInboxRead(cmd *cobra.Command, args []string) error {
 	all, _ := cmd.Flags().GetBool("all")
 	if all == (len(args) > 0) {
-		return fmt.Errorf("name the IDs of notifications, or --all")
+		return fmt.Errorf("set the IDs of notifications, or --all")
 	}
 	c, err := newClient(cmd)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *site) testInbox(t *testing.T) {
 	require.Regexp(t, line[1]+` .* read `, s.ok(t, "inbox", "list"))
 	require.NotContains(t, s.ok(t, "inbox", "list", "--kind", "models"), line[1])
 	require.Regexp(t, `^Marked as read: \d+\.\n$`, s.ok(t, "inbox", "read", "--all"))
-	require.Contains(t, s.fails(t, "inbox", "read"), "name the IDs of notifications, or --all")
+	require.Contains(t, s.fails(t, "inbox", "read"), "set the IDs of notifications, or --all")
 	require.Contains(t, s.fails(t, "inbox", "read", "0192aaaa-0000-7000-8000-000000000000"), "There is no item")
 
 	s.ok(t, "inbox", "settings", "set", "--event", "execution.succeeded=off", "--digest", "daily", "--digest-at", "07:30", "--mute", "tour.*", "--address", "ada@example.com")

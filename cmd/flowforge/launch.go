@@ -38,7 +38,7 @@ func newLaunchCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringArrayP("input", "i", nil, "an input: name=value or name.field=value (JSON or text), or name=@path to upload a file")
 	f.String("inputs", "", "a JSON file with all inputs (- for standard input)")
-	f.StringP("file", "f", "", "a launch file as the YAML view of the form shows it (- for standard input); flags override its values")
+	f.StringP("file", "f", "", "a launch file, as in the YAML view of the launch form (- for standard input); flags override its values")
 	f.String("preset", "", "name or ID of a preset; -i and --inputs override its values")
 	f.String("priority", "", "LOW, NORMAL, HIGH, or a number from 0 to 100 (default: the definition's priority, or NORMAL)")
 	f.String("name", "", "a name for this execution")

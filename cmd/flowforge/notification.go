@@ -34,7 +34,7 @@ func newNotificationCommand() *cobra.Command {
 	set.Flags().StringArray("channel", nil, "the name of a connection that receives messages (repeatable)")
 	set.Flags().StringArray("workflow", nil, "the name or pattern of a workflow (repeatable); default: all workflows")
 	set.Flags().Float64("slow-factor", 0, "for execution.slow: multiple of the usual duration (default 2)")
-	set.Flags().Duration("waiting", 0, "for execution.waiting: how long no node has started (default 10m)")
+	set.Flags().Duration("waiting", 0, "for execution.waiting: how long an execution waits for its first node (default 10m)")
 	set.Flags().Duration("deadline", 0, "for execution.overdue: how long after the scheduled time or the launch an execution must finish, such as 4h")
 	set.Flags().String("quiet", "", "quiet hours, such as 20:00-08:00")
 	set.Flags().String("timezone", "", "time zone of the quiet hours (default UTC)")
@@ -120,7 +120,7 @@ func runNotificationSet(cmd *cobra.Command, args []string) error {
 		in.MutedUntil = new(time.Now().Add(mute).UTC())
 	}
 	if len(in.Events) == 0 || len(in.Channels) == 0 {
-		return fmt.Errorf("name at least one --event and one --channel")
+		return fmt.Errorf("set at least one --event and one --channel")
 	}
 	var out contract.NotificationRuleBody
 	if err := c.call(cmd.Context(), http.MethodPut, notificationRulePath(args[0]), in, &out); err != nil {

@@ -32,14 +32,14 @@ func newNotificationTemplateCommand() *cobra.Command {
 		Args: arguments("KIND", "EVENT"),
 		RunE: runTemplateSet,
 	}
-	preview := &cobra.Command{Use: "preview KIND EVENT", Short: "Print the message that a template writes about the latest event", Args: arguments("KIND", "EVENT"), RunE: runTemplatePreview}
-	test := &cobra.Command{Use: "test KIND EVENT", Short: "Send the message of the preview to a channel", Args: arguments("KIND", "EVENT"), RunE: runTemplateTest}
+	preview := &cobra.Command{Use: "preview KIND EVENT", Short: "Print the message of a template for the latest event", Args: arguments("KIND", "EVENT"), RunE: runTemplatePreview}
+	test := &cobra.Command{Use: "test KIND EVENT", Short: "Send the previewed message to a channel", Args: arguments("KIND", "EVENT"), RunE: runTemplateTest}
 	test.Flags().String("channel", "", "the channel that receives the message (required)")
 	for _, c := range []*cobra.Command{set, preview, test} {
 		c.Flags().String("subject", "", "the subject of e-mails")
 		c.Flags().String("body", "", "the text, or @FILE; with preview and test, the default is the stored template")
 	}
-	remove := &cobra.Command{Use: "delete KIND EVENT", Short: "Delete a template; later messages are the built-in ones", Args: arguments("KIND", "EVENT"), RunE: runTemplateDelete}
+	remove := &cobra.Command{Use: "delete KIND EVENT", Short: "Delete a template; later messages use the built-in text", Args: arguments("KIND", "EVENT"), RunE: runTemplateDelete}
 	for _, c := range []*cobra.Command{list, show, set, preview, test, remove} {
 		addClientFlags(c)
 		cmd.AddCommand(c)
@@ -160,7 +160,7 @@ func runTemplateTest(cmd *cobra.Command, args []string) error {
 	}
 	var in contract.NotificationTestInput
 	if in.Channel, _ = cmd.Flags().GetString("channel"); in.Channel == "" {
-		return fmt.Errorf("--channel is missing: name the channel that receives the message")
+		return fmt.Errorf("--channel is missing: set the channel that receives the message")
 	}
 	if in.NotificationTemplateInput, err = templateInput(cmd, c, args, true); err != nil {
 		return err

@@ -33,7 +33,7 @@ func newPoolCommand() *cobra.Command {
 	token := &cobra.Command{Use: "token NAME", Short: "Create a token with which workers join a pool, or revoke one", Args: arguments("NAME"), RunE: runPoolToken}
 	token.Flags().String("revoke", "", "ID of a token to revoke")
 	drain := &cobra.Command{
-		Use: "drain NAME", Short: "Let the workers of a pool, or one worker, take no more tasks",
+		Use: "drain NAME", Short: "Stop the workers of a pool, or one worker, from taking more tasks",
 		Args: arguments("NAME"), RunE: runPoolDrain,
 	}
 	drain.Flags().String("worker", "", "ID or name of one worker; without it, the whole pool")
@@ -44,8 +44,8 @@ func newPoolCommand() *cobra.Command {
 		Example: "  flowforge pool access gpu-lab --allow research/vision\n  flowforge pool access gpu-lab --everyone",
 		Args:    arguments("NAME"), RunE: runPoolAccess,
 	}
-	access.Flags().StringSlice("allow", nil, "restrict the pool to this NODE, in addition to those that may use it already; repeat the flag for more")
-	access.Flags().StringSlice("remove", nil, "remove this NODE from those that may use the pool; repeat the flag for more")
+	access.Flags().StringSlice("allow", nil, "allow this NODE to use the pool, in addition to those already allowed (repeatable)")
+	access.Flags().StringSlice("remove", nil, "no longer allow this NODE to use the pool (repeatable)")
 	access.Flags().Bool("everyone", false, "allow every project")
 	access.MarkFlagsMutuallyExclusive("everyone", "allow")
 	access.MarkFlagsMutuallyExclusive("everyone", "remove")
@@ -85,7 +85,7 @@ func createPoolToken(cmd *cobra.Command, c *client, pool string) error {
 	if err := c.call(cmd.Context(), http.MethodPost, poolPath(pool, "tokens"), nil, &token); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "Token %s, shown only once:\n  %s\nStart a worker on each machine:\n  FLOWFORGE_WORKER_TOKEN=%s flowforge worker --server %s --pool %s\n", token.ID, token.Token, token.Token, c.base, pool)
+	fmt.Fprintf(cmd.OutOrStdout(), "Token %s (shown only once):\n  %s\nStart a worker on each machine:\n  FLOWFORGE_WORKER_TOKEN=%s flowforge worker --server %s --pool %s\n", token.ID, token.Token, token.Token, c.base, pool)
 	return nil
 }
 

@@ -59,8 +59,8 @@ func addWhenFlags(cmd *cobra.Command) {
 	cmd.Flags().String("timezone", "", "time zone, such as Europe/Berlin (default UTC)")
 	cmd.Flags().String("gap", "", "what to do at a time that does not exist because clocks go forward: run_after (default) or skip")
 	cmd.Flags().String("fold", "", "which time to use if it exists twice because clocks go back: first (default), last or both")
-	cmd.Flags().String("calendar", "", "a calendar of the project, whose holidays and blackouts are left out")
-	cmd.Flags().Bool("business-days", false, "leave out the weekend of the calendar, or Saturday and Sunday")
+	cmd.Flags().String("calendar", "", "a calendar of the project; the schedule does not run on its holidays and during its blackouts")
+	cmd.Flags().Bool("business-days", false, "do not run on the weekend of the calendar, or on Saturday and Sunday")
 }
 
 func readWhen(cmd *cobra.Command) (w contract.ScheduleWhen, err error) {

@@ -36,39 +36,39 @@ func newTriggerCommand() *cobra.Command {
 	}
 	set.Flags().StringArray("after", nil, "launch when an execution of this workflow ends: a name or a pattern such as digits.* (repeatable)")
 	set.Flags().StringArray("state", nil, "with --after: SUCCEEDED, FAILED or CANCELLED (repeatable; default SUCCEEDED)")
-	set.Flags().StringArray("artifact", nil, "launch when this artifact is produced: a name or workflow/artifact, also with * (repeatable)")
+	set.Flags().StringArray("artifact", nil, "launch when this artifact is produced: a name, workflow/artifact, or a pattern with * (repeatable)")
 	set.Flags().StringArray("dataset", nil, "launch when a version of this dataset is registered: a name or a pattern (repeatable)")
 	set.Flags().StringArray("model", nil, "launch when a version of this model is registered: a name or a pattern (repeatable)")
 	set.Flags().StringArray("stage", nil, "with --model: launch instead when a version enters this stage (repeatable)")
 	set.Flags().StringArray("event", nil, "launch when an event of this type is recorded, such as quota.updated or node.* (repeatable)")
 	set.Flags().String("webhook", "", "launch when a webhook arrives, signed as github, gitlab, standard or bearer")
-	set.Flags().String("secret", "", "with --webhook: the name of the secret that the sender knows")
+	set.Flags().String("secret", "", "with --webhook: the name of the secret that signs requests")
 	set.Flags().String("http", "", "launch when this address changes: a URL, or a path with --connection")
-	set.Flags().Bool("appears", false, "with --http: launch when the address exists after it did not")
+	set.Flags().Bool("appears", false, "with --http: launch when the address becomes available")
 	set.Flags().String("s3", "", "launch for each new object: a prefix, or s3://bucket/prefix, with --connection")
 	set.Flags().String("connection", "", "with --http or --s3: the connection to use")
 	set.Flags().String("pattern", "", "with --s3: a pattern of the names of objects, such as *.parquet")
 	set.Flags().String("every", "", "with --http or --s3: the time between two polls (default 5 min)")
-	set.Flags().Bool("existing", false, "with --http or --s3: launch also for what exists already")
+	set.Flags().Bool("existing", false, "with --http or --s3: also launch for existing objects or responses")
 	set.Flags().StringArray("all", nil, "launch when all of these have happened: name=kind:source, or name=kind:source:state (repeatable)")
 	set.Flags().String("within", "", "with --all: the time within which they must happen (default 24 h)")
 	set.Flags().String("by", "", "with --all: an expression; events with the same value belong together")
 	set.Flags().String("filter", "", "an expression; only events for which it is true launch")
 	set.Flags().StringArrayP("input", "i", nil, "name=value; texts can contain {{ expression }}, and a JSON value keeps its type (repeatable)")
-	set.Flags().String("version", "", "version of the workflow (default the latest)")
-	set.Flags().Int("priority", -1, "0 to 100 (default that of the workflow)")
+	set.Flags().String("version", "", "version of the workflow (default: the latest)")
+	set.Flags().Int("priority", -1, "priority from 0 to 100 (default: the workflow's priority)")
 	set.Flags().Bool("disabled", false, "store the trigger without receiving events")
 	remove := &cobra.Command{Use: "delete NAME", Short: "Delete a trigger with its deliveries", Args: arguments("NAME"), RunE: runTriggerDelete}
 	deliveries := &cobra.Command{Use: "deliveries NAME", Short: "List the events that reached a trigger, newest first", Args: arguments("NAME"), RunE: runTriggerDeliveries}
 	deliveries.Flags().Int("limit", 20, "number of deliveries")
 	deliveries.Flags().Bool("json", false, "print the API response as JSON, with the events")
 	test := &cobra.Command{
-		Use: "test NAME EVENT", Short: "Show what a trigger would do about an event (JSON, or @file), without launching",
+		Use: "test NAME EVENT", Short: "Test what a trigger would do with an event (JSON, or @file), without launching",
 		Example: `  flowforge trigger test on-push '{"payload": {"ref": "refs/heads/main", "after": "3f1c9ab"}}'`,
 		Args:    arguments("NAME", "EVENT"), RunE: runTriggerTest,
 	}
 	poll := &cobra.Command{Use: "poll NAME", Short: "Make a trigger poll now", Args: arguments("NAME"), RunE: runTriggerPoll}
-	joins := &cobra.Command{Use: "joins NAME", Short: "List what a trigger of several events still waits for", Args: arguments("NAME"), RunE: runTriggerJoins}
+	joins := &cobra.Command{Use: "joins NAME", Short: "List the events that a trigger of several events is still waiting for", Args: arguments("NAME"), RunE: runTriggerJoins}
 	joins.Flags().Bool("json", false, "print the API response as JSON")
 	again := &cobra.Command{Use: "redeliver NAME ID", Short: "Deliver an event again", Args: arguments("NAME", "ID"), RunE: runTriggerRedeliver}
 	for _, c := range []*cobra.Command{list, set, remove, deliveries, test, again, poll, joins} {

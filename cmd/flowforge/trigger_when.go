@@ -24,7 +24,7 @@ func triggerWhen(cmd *cobra.Command, in *contract.TriggerInput) error {
 		}
 	}
 	if kinds != 1 {
-		return errors.New("name what the trigger waits for: one of --after, --artifact, --dataset, --model, --event, --webhook, --http, --s3 and --all")
+		return errors.New("set what the trigger waits for: one of --after, --artifact, --dataset, --model, --event, --webhook, --http, --s3 and --all")
 	}
 	text := func(flag string) string { v, _ := flags.GetString(flag); return v }
 	existing, _ := flags.GetBool("existing")
@@ -108,7 +108,7 @@ func runTriggerPoll(cmd *cobra.Command, args []string) error {
 	if err := c.call(cmd.Context(), http.MethodPost, triggerPath(args[0], "poll"), nil, nil); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "The trigger %s polls now.\n", args[0])
+	fmt.Fprintf(cmd.OutOrStdout(), "The trigger %s is polling.\n", args[0])
 	return nil
 }
 

@@ -35,7 +35,7 @@ func newWorkerCommand() *cobra.Command {
 		Use:   "worker",
 		Short: "Pull tasks from a pool and run them on this machine",
 		Long: "Pull tasks from a pool and run them on this machine.\n\n" +
-			"The first SIGTERM or Ctrl+C drains the worker: it finishes the running tasks and takes no more. The second one interrupts them.",
+			"The first SIGTERM or Ctrl+C drains the worker: it finishes the running tasks and takes no more. A second signal interrupts them.",
 		Example: "  FLOWFORGE_WORKER_TOKEN=ffw_… flowforge worker --server https://flowforge.example.com --pool gpu-lab --label zone=a --gpus A100:4",
 		Args:    arguments(),
 		RunE:    runWorker,
@@ -43,11 +43,11 @@ func newWorkerCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.String("server", clientSettings().URL, "address of the server (FLOWFORGE_SERVER)")
 	f.String("token", "", "token of the pool, or @path of a file with it ("+tokenVariable+")")
-	f.String("pool", "", "name of the pool; the worker ends if the token belongs to another pool")
+	f.String("pool", "", "name of the pool; the worker exits if the token belongs to another pool")
 	f.String("name", "", "name of this machine; without it, the host name")
 	f.StringArray("label", nil, "label of the worker: key=value; tasks can require labels")
 	f.String("dir", ".flowforge-worker", "folder for the state of the worker; each worker needs its own")
-	f.Int("slots", 0, "number of concurrent tasks, whatever CPU and memory they request")
+	f.Int("slots", 0, "number of concurrent tasks, regardless of the CPU and memory that they request")
 	f.Float64("cpu", 0, "CPU cores for tasks; without it, those of the machine")
 	f.String("memory", "", "memory for tasks, such as 32Gi; without it, most of the machine's")
 	f.String("gpus", "", "GPUs for tasks, such as A100:4, or none; without it, those that nvidia-smi lists")
@@ -76,7 +76,7 @@ func runWorker(cmd *cobra.Command, _ []string) error {
 			return
 		case <-signals:
 		}
-		config.Logger.Info("Draining: the worker ends after its running tasks. A second signal interrupts them.")
+		config.Logger.Info("Draining: the worker exits after its running tasks have ended. A second signal interrupts them.")
 		close(drain)
 		select {
 		case <-ctx.Done():

@@ -172,5 +172,5 @@ func writeAccess(ctx context.Context, q *db.Queries, pool string, a Access) erro
 }
 
 func accessProblem(message string) error {
-	return &apperr.Error{Code: apperr.Invalid, Message: "The access to the pool was not changed.", Fields: []apperr.Field{{Path: "nodes", Message: message}}}
+	return &apperr.Error{Code: apperr.Invalid, Message: "Access to the pool was not changed.", Fields: []apperr.Field{{Path: "nodes", Message: message}}}
 }

@@ -23,9 +23,9 @@ const (
 	maxTaken = 16
 	// pollLimit is the maximum wait for an attempt.
 	pollLimit = 20 * time.Second
-	// lookEvery is the interval at which a waiting worker checks for attempts that were added
+	// pollInterval is the interval at which a waiting worker checks for attempts that were added
 	// through another server.
-	lookEvery = time.Second
+	pollInterval = time.Second
 	// heartbeats is the number of heartbeats within the time after which a worker is lost.
 	heartbeats = 3
 )
@@ -192,7 +192,7 @@ func (s *Service) awaitWork(ctx context.Context, pool string, grown <-chan struc
 			return true, nil
 		case <-grown:
 			return false, nil
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		}
 		waits, err := s.queries.HasPoolWork(ctx, pool)
 		if err != nil {

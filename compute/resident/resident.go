@@ -31,10 +31,10 @@ const (
 	// reach every pool.
 	workerAge = 6 * time.Hour
 	takeLimit = 25 * time.Second
-	// lookEvery is the interval at which a waiting worker checks for work that was added
+	// pollInterval is the interval at which a waiting worker checks for work that was added
 	// through another server.
-	lookEvery = 250 * time.Millisecond
-	maxWorker = 253
+	pollInterval = 250 * time.Millisecond
+	maxWorker    = 253
 )
 
 // Service is the queue. It is safe for concurrent use by several servers.
@@ -148,7 +148,7 @@ func (s *Service) Take(ctx context.Context, token, worker, finished string, wait
 		case <-deadline.C:
 			return answer, nil
 		case <-grown:
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		}
 	}
 }

@@ -220,7 +220,7 @@ func TestHTTPWork(t *testing.T) {
 	}
 	f = b.run(t, request("teapot", &flowforgev1.Http{Url: site.URL + "/teapot"}))
 	wantOutcome(t, f, failed)
-	if !strings.Contains(f.Message, "answered 418") {
+	if !strings.Contains(f.Message, "responded with 418") {
 		t.Errorf("message %q", f.Message)
 	}
 	f = b.run(t, request("loop", &flowforgev1.Http{Url: site.URL + "/loop"}))

@@ -221,7 +221,7 @@ func (r *requester) fetchObject(ctx context.Context, request *flowforgev1.Signed
 	return size, errors.Join(err, file.Close())
 }
 
-// bucketError is the answer of a store that refuses a request.
+// bucketError is the response of a store that refuses a request.
 type bucketError struct {
 	status  int
 	message string
@@ -234,8 +234,8 @@ func (e *bucketError) again() bool {
 	return e.status == http.StatusTooManyRequests || e.status == http.StatusRequestTimeout || e.status >= 500
 }
 
-// bucket sends a signed request with the file at path as its body; "" for no body. It
-// repeats requests that fail for a moment.
+// bucket sends a signed request with the file at path as its body, or without a body for "". It
+// repeats requests that fail temporarily.
 func (r *requester) bucket(ctx context.Context, request *flowforgev1.SignedRequest, path string, size int64) (*http.Response, error) {
 	for try, wait := 1, bucketWait; ; try, wait = try+1, 2*wait {
 		resp, err := r.bucketOnce(ctx, request, path, size)
@@ -280,7 +280,7 @@ func (r *requester) bucketOnce(ctx context.Context, request *flowforgev1.SignedR
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	return nil, &bucketError{status: resp.StatusCode, message: fmt.Sprintf("%s %s answered %s", request.Method, address, answerOf(resp))}
+	return nil, &bucketError{status: resp.StatusCode, message: fmt.Sprintf("%s %s responded with %s", request.Method, address, answerOf(resp))}
 }
 
 // clientFor returns a client with the certificate of a request.
@@ -309,7 +309,7 @@ func withoutQuery(address *url.URL) string {
 	return short.Redacted()
 }
 
-// answerOf is the status of a store's answer and, where it has one, its error code.
+// answerOf is the status of a store's response and, if it has one, its error code.
 func answerOf(resp *http.Response) string {
 	var reply struct{ Code, Message string }
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxBucketError))

@@ -121,7 +121,7 @@ func TestOptionalInputs(t *testing.T) {
 	lines := strings.Join(b.server.lines("a", "system"), "\n")
 	for _, want := range []string{
 		"The optional input in is left out: there is no object s3://others/data, and none below it.",
-		"The optional input page is left out: " + web.URL + "/none answered 404 Not Found.",
+		"The optional input page is left out: " + web.URL + "/none responded with 404 Not Found.",
 	} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("%q is not in %q", want, lines)
@@ -189,7 +189,7 @@ func TestUploadsThatFail(t *testing.T) {
 	b.server.maxObject, at.SecretKey = 1<<20, "wrong"
 	f = b.run(t, b.withOutput("refused", "echo text > "+file, file))
 	wantOutcome(t, f, flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED)
-	if !strings.Contains(f.Message, "/others/data answered 403 Forbidden, SignatureDoesNotMatch") || strings.Contains(f.Message, "X-Amz") {
+	if !strings.Contains(f.Message, "/others/data responded with 403 Forbidden, SignatureDoesNotMatch") || strings.Contains(f.Message, "X-Amz") {
 		t.Error(f.Message)
 	}
 	spec := b.withOutput("failed", "echo text > "+file+"; exit 3", file)

@@ -171,9 +171,9 @@ func (r *requester) download(ctx context.Context, address string, headers map[st
 	switch resp.StatusCode {
 	case http.StatusOK:
 	case http.StatusNotFound:
-		return &missingError{fmt.Sprintf("%s answered %s", req.URL.Redacted(), resp.Status)}
+		return &missingError{fmt.Sprintf("%s responded with %s", req.URL.Redacted(), resp.Status)}
 	default:
-		return fmt.Errorf("%s answered %s", req.URL.Redacted(), resp.Status)
+		return fmt.Errorf("%s responded with %s", req.URL.Redacted(), resp.Status)
 	}
 	file, err := os.Create(to)
 	if err != nil {

@@ -204,7 +204,7 @@ func endsSoon(ctx context.Context) bool {
 func (c *remoteCall) problem(err error) error {
 	s := status.Convert(err)
 	if s.Code() == codes.DeadlineExceeded && s.Message() == context.DeadlineExceeded.Error() {
-		return fmt.Errorf("the call of %s ended with DEADLINE_EXCEEDED: no answer within %s", c.work.Method, time.Duration(c.work.DeadlineMs)*time.Millisecond)
+		return fmt.Errorf("the call of %s ended with DEADLINE_EXCEEDED: no response within %s", c.work.Method, time.Duration(c.work.DeadlineMs)*time.Millisecond)
 	}
 	return fmt.Errorf("the call of %s ended with %s: %s", c.work.Method, codeName(s.Code()), shortened(cleanText([]byte(s.Message()))))
 }

@@ -113,7 +113,7 @@ func TestGRPCCalls(t *testing.T) {
 	}
 	for want, work := range map[string]*flowforgev1.Grpc{
 		healthCheck + " ended with NOT_FOUND: no such service":                        {Method: healthCheck, Message: `{"service": "unknown"}`},
-		healthCheck + " ended with DEADLINE_EXCEEDED: no answer within 200ms":         {Method: healthCheck, Message: `{"service": "slow"}`, DeadlineMs: 200},
+		healthCheck + " ended with DEADLINE_EXCEEDED: no response within 200ms":       {Method: healthCheck, Message: `{"service": "slow"}`, DeadlineMs: 200},
 		"the response of " + healthCheck + " does not meet the condition body.status": {Method: healthCheck, Condition: `body.status == "NOT_SERVING"`},
 		`the message is not a grpc.health.v1.HealthCheckRequest`:                      {Method: healthCheck, Message: `{"wrong": 1}`},
 		"the service grpc.health.v1.Health has no method Nothing":                     {Method: "grpc.health.v1.Health/Nothing"},

@@ -72,9 +72,9 @@ func (c *call) expect(req *http.Request, resp *http.Response, body []byte) error
 	met, err := condition.Bool(c.environment(resp, body))
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s answered %s, but the condition could not be evaluated: %w", nameOf(req), resp.Status, err)
+		return fmt.Errorf("%s responded with %s, but the condition could not be evaluated: %w", nameOf(req), resp.Status, err)
 	case !met:
-		return notYetf("%s answered %s, which does not meet the condition %s", nameOf(req), resp.Status, condition)
+		return notYetf("%s responded with %s, which does not meet the condition %s", nameOf(req), resp.Status, condition)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (c *call) send(req *http.Request) (*http.Response, error) {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxDrained)
 		_ = resp.Body.Close()
 		if err != nil {
-			return nil, fmt.Errorf("%s answered %s and %w", at, resp.Status, err)
+			return nil, fmt.Errorf("%s responded with %s and %w", at, resp.Status, err)
 		}
 		c.note(levelWarn, fmt.Sprintf("%s: %s. The request is sent again in %s (retry %d of %d).", at, resp.Status, pause.Round(time.Millisecond), sent, work.RetryLimit))
 		if !sleepContext(req.Context(), pause) {

@@ -49,12 +49,12 @@ func TestHTTPRequestIsSentAgain(t *testing.T) {
 	}
 	f = b.run(t, request("never", "/never"))
 	wantOutcome(t, f, failed)
-	if !strings.Contains(f.Message, "answered 429") {
+	if !strings.Contains(f.Message, "responded with 429") {
 		t.Errorf("message %q", f.Message)
 	}
 	f = b.run(t, request("later", "/later"))
 	wantOutcome(t, f, failed)
-	if !strings.Contains(f.Message, "answered 503 Service Unavailable and requests a wait of 2h0m0s, which is longer than max_delay (1m0s).") {
+	if !strings.Contains(f.Message, "responded with 503 Service Unavailable and requests a wait of 2h0m0s, which is longer than max_delay (1m0s).") {
 		t.Errorf("message %q", f.Message)
 	}
 }

@@ -122,9 +122,9 @@ func (c *call) accept(req *http.Request, resp *http.Response, start []byte) erro
 		c.note(levelError, excerpt)
 	}
 	if comesLater(resp.StatusCode) {
-		return notYetf("%s answered %s", nameOf(req), resp.Status)
+		return notYetf("%s responded with %s", nameOf(req), resp.Status)
 	}
-	return fmt.Errorf("%s answered %s", nameOf(req), resp.Status)
+	return fmt.Errorf("%s responded with %s", nameOf(req), resp.Status)
 }
 
 // acceptedStatus reports whether status is one of codes; without codes, every 2xx is

@@ -140,7 +140,7 @@ func (s *objectSearch) first(ctx context.Context, prefix string) (bucket.Object,
 	}
 	page, err := bucket.ReadPage(io.LimitReader(resp.Body, maxObjectList))
 	if err != nil {
-		return bucket.Object{}, errors.New("the store answered with something other than a list of objects; check the endpoint of the connection")
+		return bucket.Object{}, errors.New("the response of the store is not a list of objects; check the endpoint of the connection")
 	}
 	if len(page.Objects) == 0 {
 		return bucket.Object{}, notYetf("the bucket %s has no object with the prefix %s", s.Bucket, prefix)
@@ -150,7 +150,7 @@ func (s *objectSearch) first(ctx context.Context, prefix string) (bucket.Object,
 
 func (s *objectSearch) refused(resp *http.Response) error {
 	if resp.StatusCode != http.StatusNotFound && comesLater(resp.StatusCode) {
-		return notYetf("the store answered %s for the bucket %s", resp.Status, s.Bucket)
+		return notYetf("the store responded with %s for the bucket %s", resp.Status, s.Bucket)
 	}
-	return fmt.Errorf("the store answered %s for the bucket %s; test the connection on its page", resp.Status, s.Bucket)
+	return fmt.Errorf("the store responded with %s for the bucket %s; test the connection on its page", resp.Status, s.Bucket)
 }

@@ -40,7 +40,7 @@ func capitalized(err error) string {
 func polled(ctx context.Context, a *attempt, err error) ending {
 	cause := context.Cause(ctx)
 	if late, is := errors.AsType[timeoutError](cause); is {
-		return ending{outcome: flowforgev1.Outcome_OUTCOME_NOT_YET, message: fmt.Sprintf("The poll had no answer within %s.", late.limit)}
+		return ending{outcome: flowforgev1.Outcome_OUTCOME_NOT_YET, message: fmt.Sprintf("The poll received no response within %s.", late.limit)}
 	}
 	if cause != nil {
 		return stopped(cause, -1)

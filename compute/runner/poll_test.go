@@ -47,11 +47,11 @@ func TestPollHTTP(t *testing.T) {
 	}{
 		"ready":     {site.URL + "/200?ready=1", "", succeeded},
 		"waiting":   {site.URL + "/200", "does not meet the condition body.ready", notYetOutcome},
-		"missing":   {site.URL + "/404", "answered 404 Not Found", notYetOutcome},
-		"busy":      {site.URL + "/503", "answered 503 Service Unavailable", notYetOutcome},
+		"missing":   {site.URL + "/404", "responded with 404 Not Found", notYetOutcome},
+		"busy":      {site.URL + "/503", "responded with 503 Service Unavailable", notYetOutcome},
 		"away":      {"http://127.0.0.1:1/", "connection refused", notYetOutcome},
-		"forbidden": {site.URL + "/403", "answered 403 Forbidden", failed},
-		"slow":      {site.URL + "/0", "The poll had no answer within 300ms.", notYetOutcome},
+		"forbidden": {site.URL + "/403", "responded with 403 Forbidden", failed},
+		"slow":      {site.URL + "/0", "The poll received no response within 300ms.", notYetOutcome},
 	} {
 		spec := polling(name, "body", "status")
 		if name == "slow" {

@@ -56,7 +56,7 @@ func followWithCertificate(req *http.Request, via []*http.Request) error {
 // body after some redirects: the upload would seem to succeed, and nothing would be stored.
 func followToStore(req *http.Request, via []*http.Request) error {
 	if requested := via[0].Method; req.Method != requested {
-		return &bucketError{message: fmt.Sprintf("the store answered %s, which turns %s into %s: nothing was sent", req.Response.Status, requested, req.Method)}
+		return &bucketError{message: fmt.Sprintf("the store redirected the request (%s), which would change %s to %s, so nothing was sent", req.Response.Status, requested, req.Method)}
 	}
 	return followRedirect(req, via)
 }

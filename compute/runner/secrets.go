@@ -58,7 +58,7 @@ func reasonOf(err error) string {
 	if e, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
 		return e.Message()
 	}
-	return "The server does not answer."
+	return "The server does not respond."
 }
 
 // placeSecrets replaces the marks in the inputs with the values.

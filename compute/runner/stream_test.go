@@ -57,7 +57,7 @@ func (s *taskServer) stream(m *flowforgev1.FollowStreamRequest) (*flowforgev1.Fo
 	if f == nil {
 		return answer, s.changed
 	}
-	answer.State, answer.Message = flowforgev1.StreamState_STREAM_STATE_GONE, "The writer did not end well."
+	answer.State, answer.Message = flowforgev1.StreamState_STREAM_STATE_GONE, "The writer failed."
 	for _, o := range f.Outputs {
 		if f.Outcome == succeeded && o.Name == m.Output {
 			answer.State, answer.Whole = flowforgev1.StreamState_STREAM_STATE_ENDED, o.GetBlob()
@@ -198,12 +198,12 @@ func TestReaderEndsAfterItsWriter(t *testing.T) {
 func TestStreamThatIsNoResult(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, says string }{
-		"its writer fails":         {`echo 1 > rows; UNTIL exit 3`, "The writer did not end well."},
-		"it is changed afterwards": {`echo 1 > rows; UNTIL echo 2 > rows`, "differs from its writer's final output"},
-		"it is another file":       {`echo 1 > rows; UNTIL rm rows; echo 2 > rows.txt`, "differs from its writer's final output"},
-		"it becomes a folder":      {`echo 1 > rows; UNTIL rm rows; mkdir rows; echo 1 > rows/a`, "differs from its writer's final output"},
-		"it is cut":                {`echo 1 > rows; UNTIL : > rows`, "differs from its writer's final output"},
-		"it is removed":            {`echo 1 > rows; UNTIL rm rows`, "The writer did not end well."},
+		"its writer fails":         {`echo 1 > rows; UNTIL exit 3`, "The writer failed."},
+		"it is changed afterwards": {`echo 1 > rows; UNTIL echo 2 > rows`, "differs from the writer's final output"},
+		"it is another file":       {`echo 1 > rows; UNTIL rm rows; echo 2 > rows.txt`, "differs from the writer's final output"},
+		"it becomes a folder":      {`echo 1 > rows; UNTIL rm rows; mkdir rows; echo 1 > rows/a`, "differs from the writer's final output"},
+		"it is cut":                {`echo 1 > rows; UNTIL : > rows`, "differs from the writer's final output"},
+		"it is removed":            {`echo 1 > rows; UNTIL rm rows`, "The writer failed."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -73,10 +73,10 @@ type worker struct {
 func Run(ctx context.Context, config Config, drain <-chan struct{}) error {
 	logger := cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
 	unlock, err := runner.Lock(ctx, config.Runner.Dir, func(pid string) {
-		logger.Info("Another worker uses this folder. Waiting for it to end. To run both, choose another folder with --dir.", "folder", config.Runner.Dir, "pid", pid)
+		logger.Info("Another worker uses this folder. Waiting for it to exit. To run both, choose another folder with --dir.", "folder", config.Runner.Dir, "pid", pid)
 	})
 	if errors.Is(err, runner.ErrLocked) {
-		return fmt.Errorf("another worker uses the folder %s: end it, or choose another folder with --dir", config.Runner.Dir)
+		return fmt.Errorf("another worker uses the folder %s: stop it, or choose another folder with --dir", config.Runner.Dir)
 	}
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (w *worker) turn(ctx context.Context, drain <-chan struct{}, leaving bool) 
 	}
 	if resp.Draining != w.draining {
 		w.draining = resp.Draining
-		w.logger.Info("An administrator changed whether the worker takes tasks.", "draining", resp.Draining)
+		w.logger.Info("An administrator started or stopped draining the worker.", "draining", resp.Draining)
 	}
 	for _, data := range resp.Specs {
 		if err := w.start(data); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// memberOf returns a developer of one project without other rights.
+// memberOf returns a developer of one project without other permissions.
 func memberOf(project uuid.UUID) auth.Subject {
 	dev := auth.Everywhere(auth.ProjectDev)
 	return auth.Subject{ID: uuid.New(), Name: "mia", Role: auth.RoleUser, TenantID: uuid.New(), ProjectID: project,

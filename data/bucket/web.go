@@ -118,7 +118,7 @@ func (g *Grant) token(ctx context.Context) (*oauth2.Token, error) {
 	address, _ := webAddress("token URL", g.TokenURL)
 	reason := "it cannot be reached"
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		reason = fmt.Sprintf("it answered %d %s", refused.Response.StatusCode, http.StatusText(refused.Response.StatusCode))
+		reason = fmt.Sprintf("it responded with %d %s", refused.Response.StatusCode, http.StatusText(refused.Response.StatusCode))
 		if refused.ErrorCode != "" {
 			reason += ", " + refused.ErrorCode
 		}

@@ -63,13 +63,13 @@ func TestWebRefusals(t *testing.T) {
 	other := grant(inside.URL)
 	other.OwnMachine = false
 	for want, web := range map[string]bucket.Web{
-		"The address of the file is not an http":            {URL: "ftp://pass@word/f"},
-		"The token URL of the file is not an http":          {URL: server.URL, Grant: &bucket.Grant{TokenURL: "a secret"}},
-		"issued no token: it answered 401 Unauthorized":     {URL: server.URL, Grant: wrong},
-		"169.254.169.254 issued no token: it cannot be":     {URL: server.URL, Grant: local},
-		"127.0.0.1:1 issued no token: it cannot be reached": {URL: server.URL, Grant: closed},
-		"issued no token: it cannot be reached":             {URL: server.URL, Grant: other},
-		"must be a pair of PEM texts":                       {URL: server.URL, Certificate: "a secret", Key: "other"},
+		"The address of the file is not an http":              {URL: "ftp://pass@word/f"},
+		"The token URL of the file is not an http":            {URL: server.URL, Grant: &bucket.Grant{TokenURL: "a secret"}},
+		"issued no token: it responded with 401 Unauthorized": {URL: server.URL, Grant: wrong},
+		"169.254.169.254 issued no token: it cannot be":       {URL: server.URL, Grant: local},
+		"127.0.0.1:1 issued no token: it cannot be reached":   {URL: server.URL, Grant: closed},
+		"issued no token: it cannot be reached":               {URL: server.URL, Grant: other},
+		"must be a pair of PEM texts":                         {URL: server.URL, Certificate: "a secret", Key: "other"},
 	} {
 		_, err := bucket.Location{Store: bucket.HTTP, Web: web}.Get(t.Context(), "")
 		require.ErrorContains(t, err, want)

@@ -151,7 +151,7 @@ func (s *Service) Labels(ctx context.Context, executions []uuid.UUID) (map[uuid.
 	return labels, nil
 }
 
-// Label changes the name, the tags and the note of an execution. It requires the right to launch in its
+// Label changes the name, the tags and the note of an execution. It requires permission to launch in its
 // project.
 func (s *Service) Label(ctx context.Context, execution uuid.UUID, c Change) (Labels, error) {
 	return s.label(ctx, execution, c, false)

@@ -219,7 +219,7 @@ func dialTLS(ctx context.Context, d Dialer, config *tls.Config, network, address
 // (RFC 5321, section 4.2.1).
 func refusedMail(ctx context.Context, err error) *SendError {
 	if of, ok := errors.AsType[*mail.SendError](err); ok && of.ErrorCode() > 0 {
-		return &SendError{Reason: fmt.Sprintf("The mail server answered %d: %s.", of.ErrorCode(), cut(innermost(err), 200)), Permanent: of.ErrorCode() >= 500, Err: err}
+		return &SendError{Reason: fmt.Sprintf("The mail server responded with %d: %s.", of.ErrorCode(), cut(innermost(err), 200)), Permanent: of.ErrorCode() >= 500, Err: err}
 	}
 	return unreachable(ctx, err)
 }

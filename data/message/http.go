@@ -44,7 +44,7 @@ func post(ctx context.Context, d Dialer, build func() (*http.Request, error)) (s
 	if res.StatusCode < http.StatusMultipleChoices {
 		return answer, nil
 	}
-	reason := "The receiver answered " + answer + "."
+	reason := "The receiver responded with " + answer + "."
 	if text := oneLine(body); text != "" {
 		reason += fmt.Sprintf(" It reported %q.", text)
 	}
@@ -91,7 +91,7 @@ func unreachable(ctx context.Context, err error) *SendError {
 	case dns:
 		f.Reason = "The name of the host cannot be resolved."
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
-		f.Reason = fmt.Sprintf("The receiver did not answer within %s.", units.Duration(Limit))
+		f.Reason = fmt.Sprintf("The receiver did not respond within %s.", units.Duration(Limit))
 	default:
 		f.Reason = "The connection failed: " + innermost(err) + "."
 	}

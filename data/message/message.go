@@ -126,7 +126,7 @@ func Send(ctx context.Context, d Dialer, c Channel, m Message) (answer string, e
 	case Email:
 		return email(ctx, d, c, m)
 	}
-	return "", &SendError{Reason: fmt.Sprintf("Connections of the kind %s cannot receive messages.", c.Kind), Permanent: true}
+	return "", &SendError{Reason: fmt.Sprintf("Connections of kind %s cannot receive messages.", c.Kind), Permanent: true}
 }
 
 // cut shortens text to a number of characters.

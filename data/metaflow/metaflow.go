@@ -197,7 +197,7 @@ func stored(err error, what string) error {
 	case strings.HasSuffix(name, "_fkey"):
 		return apperr.Wrap(apperr.NotFound, err, "The parent of "+what+" does not exist.")
 	case strings.HasSuffix(name, "_key"), strings.HasSuffix(name, "_pkey"):
-		return apperr.Wrap(apperr.Conflict, err, "There already is "+what+".")
+		return apperr.Wrap(apperr.Conflict, err, "There is already "+what+".")
 	case strings.HasSuffix(name, "_check"):
 		return apperr.Wrap(apperr.Invalid, err, "The name of "+what+" is empty.")
 	}

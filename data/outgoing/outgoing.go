@@ -32,8 +32,8 @@ type Dialer struct {
 	OwnHosts bool
 }
 
-// DialContext opens a TCP connection to host:port. It returns ErrRefused for an address that the
-// server keeps away from.
+// DialContext opens a TCP connection to host:port. It returns ErrRefused for an address to which the
+// server must not connect.
 func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: dialLimit}
 	if !d.listed(address) {

@@ -100,7 +100,7 @@ func (s *Service) List(ctx context.Context, f Filter) (Page, error) {
 	if f.After != "" {
 		at, id, ok := position(f.After)
 		if !ok {
-			return Page{}, apperr.InvalidFields("The page cannot be read.", []apperr.Field{{Path: "after", Message: "Use next of the page before."}})
+			return Page{}, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "after", Message: "Use next from the previous response."}})
 		}
 		in.AfterAt, in.AfterID = &at, id
 	}

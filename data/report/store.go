@@ -26,7 +26,7 @@ type Edit struct {
 	Based int
 }
 
-// Create stores a new report of the caller's project. It requires the right to launch executions,
+// Create stores a new report of the caller's project. It requires permission to launch executions,
 // and returns Invalid with fields ("title", "text", "note"), and Conflict for a title that exists.
 func (s *Service) Create(ctx context.Context, e Edit) (Report, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionLaunch)
@@ -71,7 +71,7 @@ func (s *Service) Create(ctx context.Context, e Edit) (Report, error) {
 	return s.Get(ctx, id.String())
 }
 
-// Change saves a revision of a report. It requires the right to launch executions. Errors are those
+// Change saves a revision of a report. It requires permission to launch executions. Errors are those
 // of Create, and Conflict if another revision followed the one that e is based on. A change that
 // changes nothing saves no revision.
 func (s *Service) Change(ctx context.Context, ref string, e Edit) (Report, error) {

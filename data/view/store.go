@@ -27,7 +27,7 @@ type Edit struct {
 	Based *time.Time
 }
 
-// Save stores a new view of the caller's project. It requires the right to launch executions, and
+// Save stores a new view of the caller's project. It requires permission to launch executions, and
 // returns Invalid with fields ("name", "where", "sort", "columns", "group"), and Conflict for a name
 // that exists.
 func (s *Service) Save(ctx context.Context, e Edit) (View, error) {
@@ -88,7 +88,7 @@ func (s *Service) Change(ctx context.Context, name string, e Edit) (View, error)
 }
 
 // SetDefault makes a view the one that opens first for everyone in the project, or ends that. It
-// requires the right to register versions.
+// requires permission to register versions.
 func (s *Service) SetDefault(ctx context.Context, name string, on bool) (View, error) {
 	return s.change(ctx, "view.default", name, func(q *db.Queries, subject auth.Subject, row *db.ExecutionView) error {
 		switch {

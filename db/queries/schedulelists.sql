@@ -15,7 +15,7 @@ SELECT count(*) AS total, count(*) FILTER (WHERE NOT paused AND next_at IS NOT N
 FROM schedules WHERE project_id = @project_id AND (sqlc.narg(workflow_id)::uuid IS NULL OR workflow_id = sqlc.narg(workflow_id));
 
 -- name: CountOccurrencesByHour :many
--- What became of the fires of a project, by schedule and hour of a time zone. Missed ones that share
+-- Outcomes of the runs of a project, by schedule and hour of a time zone. Missed ones that share
 -- a row count in the hour of the first.
 SELECT o.schedule_id, to_char(o.fire_at AT TIME ZONE @zone::text, 'YYYY-MM-DD HH24')::text AS hour, sum(o.fires)::bigint AS fires,
     count(*) FILTER (WHERE o.state = 'REFUSED' OR e.status = 'FAILED') AS failed

@@ -125,7 +125,7 @@ WHERE (sqlc.narg(id)::uuid IS NULL OR s.id = sqlc.narg(id)) AND NOT s.paused AND
 DELETE FROM schedule_occurrences WHERE decided_at < @before AND state <> 'QUEUED';
 
 -- name: SchedulesAhead :many
--- Schedules whose last fire is later than a time.
+-- Schedules whose last run is later than a time.
 SELECT id FROM schedules WHERE NOT paused AND last_at > @latest::timestamptz LIMIT 1000;
 
 -- name: DeclaredSchedules :many

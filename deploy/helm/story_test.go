@@ -158,7 +158,7 @@ func TestServersOfTheChart(t *testing.T) {
 	in.bucketUnreachable(t)
 	for name, s := range in.servers {
 		for line := range strings.Lines(s.log()) {
-			require.NotContains(t, line, "forbidden", "%s lacks a right", name)
+			require.NotContains(t, line, "forbidden", "%s lacks a permission", name)
 		}
 	}
 }

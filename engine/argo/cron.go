@@ -52,7 +52,7 @@ func (t *translator) checkCron(c *cronSpec) {
 
 // declared returns the schedule of a CronWorkflow, with the fields of FlowForge's own definitions.
 //
-// A fire that Argo misses is launched only within startingDeadlineSeconds. The limits of history apply
+// A run that Argo misses is launched only within startingDeadlineSeconds. The limits of history apply
 // if the document sets them.
 func (t *translator) declared() workflow.DeclaredSchedule {
 	c := t.cron

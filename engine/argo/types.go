@@ -75,7 +75,7 @@ type spec struct {
 	PodPriority          raw              `json:"podPriority" argo:"Kubernetes accepts a priority only as a class: set podPriorityClassName."`
 	Suspend              raw              `json:"suspend" argo:"Omit it, and launch the workflow when it should run."`
 	Shutdown             raw              `json:"shutdown" argo:"Cancel the execution to end it."`
-	ExecutorPlugins      raw              `json:"executorPlugins" argo:"Plugins do not run beside pods. Add a sidecar to the template that needs the plugin, or run the plugin as a template with daemon: true."`
+	ExecutorPlugins      raw              `json:"executorPlugins" argo:"Plugins do not run alongside pods. Add a sidecar to the template that needs the plugin, or run the plugin as a template with daemon: true."`
 	Executor             raw              `json:"executor" argo:"Omit it: the only executor is FlowForge's runner."`
 	VolumeClaimTemplates []raw            `json:"volumeClaimTemplates"`
 	VolumeClaimGC        *claimGC         `json:"volumeClaimGC"`
@@ -209,7 +209,7 @@ type ossFile struct {
 	AccessKeySecret *secretKey `json:"accessKeySecret"`
 	SecretKeySecret *secretKey `json:"secretKeySecret"`
 
-	SecurityToken raw `json:"securityToken" argo:"Use accessKeySecret and secretKeySecret alone."`
+	SecurityToken raw `json:"securityToken" argo:"Use only accessKeySecret and secretKeySecret."`
 	UseSDKCreds   raw `json:"useSDKCreds" argo:"Use accessKeySecret and secretKeySecret."`
 	CreateBucket  raw `json:"createBucketIfNotPresent" argo:"Omit it, and create the bucket yourself."`
 	Lifecycle     raw `json:"lifecycleRule" argo:"Omit it, and set the lifecycle rules of the bucket yourself."`

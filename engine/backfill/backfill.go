@@ -1,6 +1,6 @@
-// Package backfill launches a schedule for times in the past: the fires of a range of dates, each with
-// the dates that it would have had. Each slot launches at most one execution, whatever stops in
-// between.
+// Package backfill launches a schedule for times in the past: the runs of a range of dates, each
+// with the data interval of its time. Each slot launches at most one execution, even if a server
+// stops in between.
 package backfill
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Rerun is which slots run that had an execution.
+// Rerun defines which slots with an execution run again.
 type Rerun string
 
 // The rules for slots that had an execution. Those whose execution has not ended never run again.
@@ -48,7 +48,7 @@ const (
 // Ended reports whether nothing more happens.
 func (s Status) Ended() bool { return s == Finished || s == Cancelled }
 
-// State is what became of a slot.
+// State is the outcome of a slot.
 type State string
 
 // The states of slots.
@@ -60,10 +60,10 @@ const (
 	SlotCancelled State = "CANCELLED"
 )
 
-// Spec is what a person says about a backfill.
+// Spec contains the fields of a backfill that users set.
 type Spec struct {
 	Schedule    uuid.UUID
-	From, Until time.Time // the fires from From until before Until
+	From, Until time.Time // the runs from From until before Until
 	Rerun       Rerun     // "": RerunMissing
 	NewestFirst bool
 	Parallelism int            // executions at a time; 0: DefaultParallelism
@@ -90,12 +90,12 @@ type Backfill struct {
 	Counts     Counts
 }
 
-// Counts are the slots of a backfill by what became of them.
+// Counts are the numbers of slots of a backfill by outcome.
 type Counts struct {
 	Total, Pending, Running, Succeeded, Failed, Cancelled, Kept, Refused int
 }
 
-// Done is how many slots need nothing more.
+// Done is the number of slots that are finished.
 func (c Counts) Done() int { return c.Total - c.Pending - c.Running }
 
 // Slot is one time of a backfill.

@@ -16,7 +16,7 @@ import (
 	"github.com/flowforge/flowforge/engine/schedule"
 )
 
-// withDay passes the day of the fire before as an input.
+// withDay passes the day of the previous run as an input.
 func withDay(sp *schedule.Spec) {
 	sp.Inputs = map[string]any{"day": "{{ data_interval_start | date }}"}
 }

@@ -120,14 +120,14 @@ func (s *Service) Slots(ctx context.Context, id uuid.UUID, after *time.Time, lim
 	return out, next, nil
 }
 
-// MayChange reports whether the caller may pause, resume and cancel a backfill: its owner, and people
-// who may cancel the executions of others.
+// MayChange reports whether the caller may pause, resume and cancel a backfill: its owner, and
+// users who may cancel other users' executions.
 func (s *Service) MayChange(ctx context.Context, b Backfill) bool {
 	_, err := auth.AuthorizeOwner(ctx, auth.ExecutionLaunch, auth.ExecutionCancelAny, b.ProjectID, b.Owner.ID, absent(b.ID))
 	return err == nil
 }
 
-// Pause keeps a backfill from launching. Executions that run continue.
+// Pause pauses a backfill. Running executions continue.
 func (s *Service) Pause(ctx context.Context, id uuid.UUID) (Backfill, error) {
 	return s.change(ctx, id, "backfill.pause", func(_ context.Context, _ *db.Queries, row *db.Backfill, by auth.Subject) error {
 		row.Status, row.Message = string(Paused), "Paused by "+by.Name+"."
@@ -135,7 +135,7 @@ func (s *Service) Pause(ctx context.Context, id uuid.UUID) (Backfill, error) {
 	})
 }
 
-// Resume lets a paused backfill launch again, with the rights of the caller.
+// Resume resumes a paused backfill, with the permissions of the caller.
 func (s *Service) Resume(ctx context.Context, id uuid.UUID) (Backfill, error) {
 	return s.change(ctx, id, "backfill.resume", func(_ context.Context, _ *db.Queries, row *db.Backfill, by auth.Subject) error {
 		row.Status, row.Message, row.OwnerID, row.OwnerName = string(Running), "", by.ID, by.Name
@@ -143,8 +143,8 @@ func (s *Service) Resume(ctx context.Context, id uuid.UUID) (Backfill, error) {
 	})
 }
 
-// Cancel ends a backfill: what has not been launched never is. With stop, its executions that run are
-// cancelled too; else they continue.
+// Cancel ends a backfill: slots that have not been launched are cancelled. With stop, its
+// running executions are cancelled as well; otherwise, they continue.
 func (s *Service) Cancel(ctx context.Context, id uuid.UUID, stop bool) (Backfill, error) {
 	b, err := s.change(ctx, id, "backfill.cancel", func(ctx context.Context, q *db.Queries, row *db.Backfill, by auth.Subject) error {
 		row.Status, row.Message = string(Cancelled), "Cancelled by "+by.Name+"."

@@ -68,7 +68,7 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
-// daily is a schedule that fires each day at two in Berlin, paused so that nothing else launches.
+// daily is a schedule that runs each day at two in Berlin, paused so that nothing else launches.
 func (b *bundle) daily(workflow string, change func(*schedule.Spec)) schedule.Schedule {
 	b.t.Helper()
 	sp := schedule.Spec{

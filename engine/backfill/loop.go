@@ -19,16 +19,17 @@ import (
 // errNotDue means that another server or a person changed the backfill in the meantime.
 var errNotDue = errors.New("the backfill changed in the meantime")
 
-// turnSteps is how many slots of one backfill a look launches, so that all have their turn.
+// turnSteps limits how many slots of one backfill a pass launches, so that other backfills
+// proceed, too.
 const turnSteps = 20
 
-// Run launches the slots of backfills until ctx ends. The leader calls it; a second loop would do no
-// harm, since each launch is a transaction that claims the backfill.
+// Run launches the slots of backfills until ctx ends. The leader calls it. A second loop does no
+// harm, because each launch is a transaction that claims the backfill.
 func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	for {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("backfills could not be launched; the next look retries", "error", err)
+			s.config.Logger.Warn("backfills could not be launched; the next attempt retries them", "error", err)
 		}
 		timer := time.NewTimer(s.config.Every)
 		select {
@@ -42,7 +43,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// look launches what there is room for, in each backfill that runs.
+// look launches slots of all running backfills, as far as their limits allow.
 func (s *Service) look(ctx context.Context) error {
 	ids, err := s.queries.RunningBackfills(ctx)
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// transition changes a backfill that runs, by itself.
+// transition changes a running backfill on behalf of FlowForge.
 func (s *Service) transition(ctx context.Context, id uuid.UUID, f func(*db.Backfill) (action string)) error {
 	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockBackfill(ctx, id)
@@ -129,8 +130,9 @@ func (s *Service) transition(ctx context.Context, id uuid.UUID, f func(*db.Backf
 	})
 }
 
-// launch launches the execution of a slot with the rights that the owner has now. What the launch does
-// not accept becomes a refused slot; an owner without rights pauses the backfill.
+// launch launches the execution of a slot with the current permissions of the owner. If the
+// launch is refused, the slot is refused; if the owner lacks the permission, the backfill is
+// paused.
 func (s *Service) launch(ctx context.Context, b Backfill, slot db.BackfillSlot) error {
 	zone := zoneOf(b.Timezone)
 	inputs, fields := schedule.Slot{Fire: slot.FireAt, Start: slot.IntervalStart}.Render(b.Inputs, zone)
@@ -160,8 +162,8 @@ func (s *Service) launch(ctx context.Context, b Backfill, slot db.BackfillSlot) 
 	return s.refuse(ctx, b, slot, err)
 }
 
-// claim locks a backfill, and returns errNotDue if it no longer runs or has no room: another launch
-// can have come first.
+// claim locks a backfill, and returns errNotDue if it no longer runs or has reached its limit
+// because of another launch.
 func (s *Service) claim(ctx context.Context, q *db.Queries, was Backfill) error {
 	row, err := q.LockBackfill(ctx, was.ID)
 	if err != nil {

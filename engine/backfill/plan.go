@@ -9,7 +9,8 @@ import (
 	"github.com/flowforge/flowforge/engine/schedule"
 )
 
-// existing is the last execution of a time of a schedule. The status is "" for one that was deleted.
+// existing is the latest execution for a time of a schedule. The status is "" for a deleted
+// execution.
 type existing struct {
 	execution uuid.UUID
 	status    string
@@ -35,7 +36,8 @@ func plan(slots []schedule.Slot, found map[int64]existing, rule Rerun) []Planned
 	return out
 }
 
-// again reports whether a slot with an execution runs again. An execution that was deleted had ended.
+// again reports whether a slot with an execution runs again. A deleted execution counts as
+// ended.
 func again(rule Rerun, status string) bool {
 	switch query.State(status) {
 	case query.Pending, query.Running, query.Paused:
@@ -46,7 +48,7 @@ func again(rule Rerun, status string) bool {
 	return rule == RerunAll
 }
 
-// span estimates how long a number of executions takes, some at a time.
+// span estimates the duration of a number of executions, some of which run concurrently.
 func span(runs, parallelism int, each time.Duration) time.Duration {
 	if runs == 0 {
 		return 0

@@ -30,18 +30,19 @@ type Config struct {
 	Schedules  *schedule.Service
 	Workflows  *workflow.Service
 	Executions *execution.Service
-	// Acting returns a person with the rights that they have now, in a project. Executions are
+	// Acting returns a person with the permissions that they have now, in a project. Executions are
 	// launched by the owner of the backfill.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
-	Every time.Duration // between two looks; zero means a second
+	Every time.Duration // time between two passes; zero means a second
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash  func(point string)
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// Service keeps backfills, and runs them in the process that calls Run. It is safe for concurrent use.
+// Service stores backfills, and runs them in the process that calls Run. It is safe for
+// concurrent use.
 type Service struct {
 	config  Config
 	queries *db.Queries
@@ -65,7 +66,7 @@ func New(c Config) *Service {
 
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
-// Wake makes the loop of this process look at the backfills now.
+// Wake makes the loop of this process check the backfills now.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -75,7 +76,7 @@ func (s *Service) Wake() {
 
 func absent(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no backfill %s.", id) }
 
-// DryRun is what a backfill would do.
+// DryRun describes what a backfill would do.
 type DryRun struct {
 	Schedule   schedule.Schedule
 	Version    string
@@ -87,7 +88,8 @@ type DryRun struct {
 	Basis      int           // earlier attempts that the estimate is based on
 }
 
-// dayAhead is how far ahead an end can be that means now: the end of today, also of a day with 25 hours.
+// dayAhead is how far in the future an end may be and still mean now: the end of today, even on
+// a day with 25 hours.
 const dayAhead = 25 * time.Hour
 
 // prepared is a checked Spec.
@@ -109,7 +111,7 @@ func (s *Service) MayCreate(ctx context.Context, of uuid.UUID) error {
 	return err
 }
 
-// prepare fills in the defaults of a spec, checks it and decides what runs.
+// prepare fills in the defaults of a spec, checks it and decides which slots run.
 func (s *Service) prepare(ctx context.Context, sp Spec) (*prepared, error) {
 	sc, err := s.config.Schedules.Get(ctx, sp.Schedule)
 	if err != nil {
@@ -161,7 +163,7 @@ func refused(fields []apperr.Field) error {
 	return apperr.InvalidFields("The backfill cannot be created with these values.", fields)
 }
 
-// slots are the times of a spec, or what is wrong with it.
+// slots returns the times of a spec, or its invalid fields.
 func (s *Service) slots(sp Spec, sc schedule.Schedule) ([]schedule.Slot, []apperr.Field) {
 	var fields []apperr.Field
 	refuse := func(bad bool, path, format string, args ...any) {
@@ -174,8 +176,8 @@ func (s *Service) slots(sp Spec, sc schedule.Schedule) ([]schedule.Slot, []apper
 	refuse(sp.Priority < query.Declared || sp.Priority > query.MaxPriority, "priority", "Enter a priority from 0 to 100.")
 	refuse(sp.From.IsZero() || sp.From.Year() < 1970, "from", "Enter a day after 1970.")
 	refuse(!sp.Until.After(sp.From), "until", "The end must be after the start.")
-	refuse(sp.Until.After(s.now()), "until", "A backfill is about the past. Choose an end that is not in the future.")
-	refuse(sc.At != nil, "schedule", "A schedule that runs once has no other times.")
+	refuse(sp.Until.After(s.now()), "until", "A backfill cannot include future times. Choose an end that is not in the future.")
+	refuse(sc.At != nil, "schedule", "A schedule that runs once has no past times to launch.")
 	if len(fields) > 0 {
 		return nil, fields
 	}
@@ -218,8 +220,8 @@ func (s *Service) existing(ctx context.Context, sp Spec) (map[int64]existing, er
 	return out, nil
 }
 
-// Preview is a dry run: what exists, what would run, and what that costs. It returns Invalid with
-// fields.
+// Preview is a dry run: the existing executions, the slots that would run, and their cost. It
+// returns Invalid with fields.
 func (s *Service) Preview(ctx context.Context, sp Spec) (DryRun, error) {
 	p, err := s.prepare(ctx, sp)
 	if err != nil {
@@ -239,15 +241,15 @@ func (s *Service) Preview(ctx context.Context, sp Spec) (DryRun, error) {
 	return p.DryRun, nil
 }
 
-// Create stores a backfill, which begins at once. Its owner is the caller. It returns Invalid with
-// fields, and Conflict if another backfill is going to launch one of the times.
+// Create stores a backfill, which starts immediately. The caller becomes its owner. It returns
+// Invalid with fields, and Conflict if another backfill will launch one of the times.
 func (s *Service) Create(ctx context.Context, sp Spec) (Backfill, error) {
 	p, err := s.prepare(ctx, sp)
 	if err != nil {
 		return Backfill{}, err
 	}
 	if p.Runs == 0 {
-		return Backfill{}, refused([]apperr.Field{{Path: "rerun", Message: "Every time of the range has an execution that stays. Choose another range, or run failed or all times again."}})
+		return Backfill{}, refused([]apperr.Field{{Path: "rerun", Message: "All times in this range already have an execution. Choose another range, or run failed or all times again."}})
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -266,7 +268,7 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Backfill, error) {
 		return s.insert(ctx, q, id, p, inputs)
 	})
 	if db.Constraint(err) == "backfill_slots_pending_key" {
-		return Backfill{}, apperr.New(apperr.Conflict, "Another backfill of the schedule is going to launch some of these times. Wait for its end or cancel it.")
+		return Backfill{}, apperr.New(apperr.Conflict, "Another backfill of this schedule will launch some of these times. Wait until it ends, or cancel it.")
 	}
 	if err != nil {
 		return Backfill{}, fmt.Errorf("create backfill: %w", err)

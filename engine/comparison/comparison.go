@@ -109,7 +109,7 @@ func (s *Service) resolve(ctx context.Context, ref string) (uuid.UUID, error) {
 	case len(found) == 0:
 		return uuid.Nil, absent
 	case len(found) > 1:
-		return uuid.Nil, invalid("executions", "%d executions have an id that ends with %q. Enter more of its last characters, or the full id.", len(found), ref)
+		return uuid.Nil, invalid("executions", "%d executions have an ID that ends with %q. Enter more of its last characters, or the full ID.", len(found), ref)
 	}
 	return found[0], nil
 }

@@ -40,11 +40,11 @@ type followed struct {
 	version int
 }
 
-// sharedView is a comparison as users with the same rights see it.
+// sharedView is a comparison as users with the same permissions see it.
 type sharedView struct {
 	compared         Comparison
 	version          int
-	rights           map[permissionKey]bool // what was decided while it was made
+	permissions      map[permissionKey]bool // what was decided while it was made
 	mark             progressMark
 	requested, moved time.Time // when the mark was read, and when compared was made
 }
@@ -74,7 +74,7 @@ type Follower struct {
 }
 
 // Follow returns a follower of a comparison, which the caller must close. All followers of the same
-// executions with the same rights share one comparison.
+// executions with the same permissions share one comparison.
 func (s *Service) Follow(ctx context.Context, ids []uuid.UUID, baseline string) (*Follower, error) {
 	reader, err := auth.SignedIn(ctx)
 	if err != nil {
@@ -141,11 +141,11 @@ func (f *Follower) Latest(ctx context.Context) (Comparison, int, error) {
 	return next.compared, next.version, nil
 }
 
-// viewOf is the view of users with the rights of reader, or nil.
+// viewOf is the view of users with the permissions of reader, or nil.
 func (e *followed) viewOf(reader auth.Subject) *sharedView {
 	for _, v := range e.views {
 		same := true
-		for d, allowed := range v.rights {
+		for d, allowed := range v.permissions {
 			same = same && reader.May(d.action, d.place) == allowed
 		}
 		if same {
@@ -155,14 +155,14 @@ func (e *followed) viewOf(reader auth.Subject) *sharedView {
 	return nil
 }
 
-// compare makes the comparison, and records which rights it depends on. Its mark is from before, so
+// compare makes the comparison, and records which permissions it depends on. Its mark is from before, so
 // a change in the meantime makes it again.
 func (f *Follower) compare(ctx context.Context, reader auth.Subject, before progressMark) (*sharedView, error) {
-	rights := map[permissionKey]bool{}
+	permissions := map[permissionKey]bool{}
 	watched := reader
 	watched.Role, watched.Policy = auth.RoleUser, auth.PolicyFunc(func(action auth.Action, place uuid.UUID) bool {
 		allowed := reader.May(action, place)
-		rights[permissionKey{action, place}] = allowed
+		permissions[permissionKey{action, place}] = allowed
 		return allowed
 	})
 	ctx = auth.WithSubject(ctx, watched)
@@ -185,7 +185,7 @@ func (f *Follower) compare(ctx context.Context, reader auth.Subject, before prog
 	}
 	f.entry.version++
 	now := f.s.Now()
-	return &sharedView{compared: compared, version: f.entry.version, rights: rights, mark: before, requested: now, moved: now}, nil
+	return &sharedView{compared: compared, version: f.entry.version, permissions: permissions, mark: before, requested: now, moved: now}, nil
 }
 
 // mark reads how far executions and their metrics have come.

@@ -380,7 +380,7 @@ func (ch *cacheLookups) awaitResult(s *cacheLookup, f cacheEntry, now time.Time)
 
 // missNote explains why node s runs.
 func (ch *cacheLookups) missNote(s *cacheLookup, f cacheEntry, before db.LatestResultsRow, refresh bool) query.CacheNote {
-	note := query.CacheNote{Found: query.CacheMiss, Why: "This is the first run: no result of this node is cached yet."}
+	note := query.CacheNote{Found: query.CacheMiss, Why: "No result of this node is cached yet."}
 	if before.Node != "" && before.ExecutionID != ch.loop.id {
 		note.Execution, note.Node = &before.ExecutionID, before.Node
 		if parts := stored.Into[memo.Parts](before.Parts); parts != nil {

@@ -61,7 +61,7 @@ func TestCacheTakesEqualResults(t *testing.T) {
 	b.register(cached(ran, "{ignore_inputs: [note]}"))
 	first := b.again(execution.LaunchRequest{Workflow: "cached"})
 	require.Equal(t, 1, lines(t, ran))
-	require.Equal(t, &query.CacheNote{Found: query.CacheMiss, Why: "This is the first run: no result of this node is cached yet."}, b.node(first.ID, "train").Cache)
+	require.Equal(t, &query.CacheNote{Found: query.CacheMiss, Why: "No result of this node is cached yet."}, b.node(first.ID, "train").Cache)
 
 	// Another artifact with the same bytes, and an input that has no effect.
 	second := b.again(execution.LaunchRequest{Workflow: "cached", Inputs: map[string]any{"note": "other", "seed": json.Number("2")}})

@@ -27,7 +27,7 @@ type TaskRef struct {
 
 // ParseTaskID parses "<execution>.<node index>", with or without ".<attempt>".
 func ParseTaskID(text string) (TaskRef, error) {
-	bad := apperr.New(apperr.Invalid, "%q is not a task id. Use <execution>.<node index>.<attempt>.", text)
+	bad := apperr.New(apperr.Invalid, "%q is not a task ID. Use <execution>.<node index>.<attempt>.", text)
 	parts := strings.Split(text, ".")
 	if len(parts) != 2 && len(parts) != 3 {
 		return TaskRef{}, bad
@@ -70,8 +70,8 @@ func (s *CommandService) CancelNode(ctx context.Context, t TaskRef, reason strin
 	return s.order(ctx, task, "node.cancel", db.OrderNodeParams{Cancel: true, Reason: clean(reason, maxMessage)})
 }
 
-// NodeOrder changes the request of a waiting node: its priority, or fewer resources than its
-// operator declares. Nil and 0 change nothing.
+// NodeOrder changes the request of a waiting node: its priority, or its resources to less than
+// the operator declares. Nil and 0 change nothing.
 type NodeOrder struct {
 	Priority                   *query.Priority
 	CPUMillis, MemoryMiB, GPUs int
@@ -186,7 +186,7 @@ func (k task) current(t TaskRef) error {
 		next++ // the attempt that it waits for
 	}
 	if t.Attempt != 0 && t.Attempt != next {
-		return apperr.New(apperr.Conflict, "The node %s is at attempt %d.", k.node.Name, next)
+		return apperr.New(apperr.Conflict, "The node %s is already at attempt %d.", k.node.Name, next)
 	}
 	return nil
 }

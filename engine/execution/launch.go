@@ -44,7 +44,7 @@ type LaunchRequest struct {
 	Cache          CacheUse
 	TTL            workflow.TTL // how long the execution is kept after its end; the definition sets what it leaves out
 	Sweep          *SweepRun    // nil: it belongs to no sweep
-	ScheduledAt    *time.Time   // the fire of the schedule that launches it; nil: none does
+	ScheduledAt    *time.Time   // the time of the run of the schedule that launches it; nil: no schedule does
 	By             string       // the schedule or the trigger that launches it, such as "schedule nightly"; "": the caller
 	Purpose        query.Purpose
 	// Within, when set, is called with the ID of the new execution in the transaction that writes

@@ -68,7 +68,7 @@ func (ao *artifactOutputs) served(ctx context.Context, i int, e *ending) map[str
 		var problems []string
 		values, artifacts, problems = ao.read(ctx, i, e)
 		if len(problems) > 0 {
-			ao.loop.driver.config.Logger.Warn("A daemon has outputs that could not be read.", "execution", ao.loop.id, "node", i, "problems", problems)
+			ao.loop.driver.config.Logger.Warn("The outputs of a daemon could not be read.", "execution", ao.loop.id, "node", i, "problems", problems)
 		}
 		ao.add(artifacts)
 	}

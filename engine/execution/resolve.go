@@ -94,7 +94,7 @@ func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry
 	if ref, ok := v["$artifact"].(string); ok {
 		id, err := uuid.Parse(ref)
 		if err != nil {
-			return BlobRef{}, nil, false, fmt.Errorf("%q is not an artifact id", ref)
+			return BlobRef{}, nil, false, fmt.Errorf("%q is not an artifact ID", ref)
 		}
 		a, err := r.core.artifacts.Get(ctx, id)
 		if err == nil && a.ProjectID != r.project {

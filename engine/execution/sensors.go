@@ -23,10 +23,10 @@ const (
 	ReasonSensorTimeout = "SENSOR_TIMEOUT"   // skipped: its condition was not met in time
 )
 
-// sensors lets nodes wait until something has happened. A poll is an attempt; between two polls a node
-// is RETRYING and holds nothing. A node whose sensor has no attempts is RUNNING, like one that waits
-// for a user. Everything that a later loop needs is in the rows: the beginning of the wait, the number
-// of polls and, for nodes with attempts, the time of the next one.
+// sensors lets nodes wait for a condition. A poll is an attempt. Between two polls, a node is
+// RETRYING and holds no resources. A node whose sensor has no attempts is RUNNING, like one that
+// waits for a user. Everything that a later loop needs is in the rows: the beginning of the
+// wait, the number of polls and, for nodes with attempts, the time of the next one.
 type sensors struct{ loop *loop }
 
 func (sn *sensors) sensor(i int) *workflow.Sensor {
@@ -42,7 +42,7 @@ func skipsInTurn(code string) bool {
 	return code == ReasonCondition || code == ReasonSkipped || code == ReasonSensorTimeout
 }
 
-// polling returns the record of node i, and begins it with the wait.
+// polling returns the record of node i, and creates it when the wait begins.
 func (sn *sensors) polling(i int) *query.Polling {
 	n := &sn.loop.nodes[i]
 	if n.polling == nil {
@@ -55,7 +55,7 @@ func (sn *sensors) polling(i int) *query.Polling {
 	return n.polling
 }
 
-// deadline is when the wait of node i ends. Before it begins there is none.
+// deadline is when the wait of node i ends; zero before it begins.
 func (sn *sensors) deadline(i int) time.Time {
 	return sn.polling(i).Since.Add(sn.sensor(i).Timeout)
 }
@@ -76,7 +76,8 @@ func (sn *sensors) late(i int, e ending, again bool) bool {
 	return (e.Outcome == notYet || e.Outcome.outside() || again) && !sn.loop.driver.now().Before(sn.deadline(i))
 }
 
-// answered notes the end of a poll of node i with an answer, the condition being met or not.
+// answered records the end of a poll of node i that received a response, whether the condition
+// was met or not.
 func (sn *sensors) answered(i int, e ending) {
 	p := sn.polling(i)
 	at := sn.loop.ends.endTime(e)
@@ -87,7 +88,7 @@ func (sn *sensors) answered(i int, e ending) {
 	}
 }
 
-// again lets node i wait for its next poll, after one that found nothing.
+// again makes node i wait for its next poll, after one whose condition was not met.
 func (sn *sensors) again(i int, e ending) {
 	n := &sn.loop.nodes[i]
 	sn.loop.touch(i)
@@ -158,7 +159,7 @@ func (sn *sensors) fire(ctx context.Context, i int, now time.Time) bool {
 	return true
 }
 
-// begin lets node i wait without attempts.
+// begin makes node i wait without attempts.
 func (sn *sensors) begin(ctx context.Context, i int, now time.Time) {
 	sn.loop.move(i, dag.Running)
 	sn.polling(i).Since = now
@@ -184,7 +185,7 @@ func (sn *sensors) look(ctx context.Context, i int, now time.Time) {
 	}
 	switch {
 	case err != nil && isUnreadable(err):
-		next, text = now.Add(s.Interval), "The values could not be read. FlowForge tries again."
+		next, text = now.Add(s.Interval), "The values could not be read. FlowForge retries."
 		p.Last = text
 	case err != nil:
 		sn.loop.ends.failNode(i, now, &query.Failure{Code: "sensor", Message: sentence(err), Node: n.name, Attempt: n.attempt})
@@ -205,8 +206,8 @@ func (sn *sensors) look(ctx context.Context, i int, now time.Time) {
 	sn.loop.timers.add(i, next)
 }
 
-// check returns the outputs of node i if its condition is met, and otherwise when to look again and
-// why it waits.
+// check returns the outputs of node i if its condition is met; otherwise, when to check again
+// and the reason for the wait.
 func (sn *sensors) check(ctx context.Context, i int, now time.Time) (values map[string]any, next time.Time, text string, err error) {
 	s := sn.sensor(i)
 	given, err := sn.inputs(ctx, i)

@@ -11,14 +11,14 @@ import (
 // receive it.
 type CloudEvent struct {
 	SpecVersion     string          `json:"specversion" enum:"1.0"`
-	ID              string          `json:"id" doc:"The same when the event is delivered again"`
-	Source          string          `json:"source" doc:"The project: /projects/{id}. Above the projects: /tenants/{id} or /"`
-	Type            string          `json:"type" doc:"What happened, such as execution.succeeded"`
-	Subject         string          `json:"subject,omitempty" doc:"What it happened to: a workflow, a node, an artifact, name@version, or an object of the audit log"`
+	ID              string          `json:"id" doc:"ID, which stays the same when the event is delivered again"`
+	Source          string          `json:"source" doc:"Origin: /projects/{id}, or /tenants/{id} or / for events that belong to no project"`
+	Type            string          `json:"type" doc:"Type of the event, such as execution.succeeded"`
+	Subject         string          `json:"subject,omitempty" doc:"Object of the event: a workflow, a node, an artifact, name@version, or an object in the audit log"`
 	Time            time.Time       `json:"time"`
 	DataContentType string          `json:"datacontenttype" enum:"application/json"`
 	Topic           string          `json:"topic" enum:"workflow,task,quota,artifact,audit"`
-	Cursor          string          `json:"cursor" doc:"after of the events that follow"`
+	Cursor          string          `json:"cursor" doc:"Cursor of the event; pass it as after to get the events that follow"`
 	ExecutionID     *uuid.UUID      `json:"executionid,omitempty"`
 	Data            json.RawMessage `json:"data"`
 }

@@ -96,7 +96,7 @@ func (s *Service) Run(ctx context.Context) {
 			err = s.Prune(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("events could not be copied to the feed; the next copy retries", "error", err)
+			s.config.Logger.Warn("events could not be copied to the feed; the next attempt copies them", "error", err)
 		}
 		if n > 0 {
 			s.config.Copied()

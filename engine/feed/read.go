@@ -29,8 +29,8 @@ type Filter struct {
 	Limit       int
 }
 
-// Page is a page of events in their order. Next is the cursor after it, even if it is empty. More means
-// that the next page can be read at once.
+// Page is a page of events in their order. Next is the cursor after it, even if it is empty.
+// More means that the next page is already available.
 type Page struct {
 	Events []Event
 	Next   string

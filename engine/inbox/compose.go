@@ -34,7 +34,8 @@ func (s *Service) question(row db.InboxEventsRow, of db.InboxExecutionRow, data 
 	}
 }
 
-// capacityMessage is the message about an execution that started late, or whose task was preempted.
+// capacityMessage is the message about an execution that started late, or whose task was
+// preempted.
 func (s *Service) capacityMessage(row db.InboxEventsRow, of db.InboxExecutionRow, data payload) message.Message {
 	m := message.Message{
 		Level: message.Info, Title: fmt.Sprintf("%s started after waiting for %s", notify.ExecutionTitle(of.WorkflowName, of.Name), units.Duration(row.At.Sub(of.CreatedAt))),
@@ -60,7 +61,7 @@ func (s *Service) triggerMessage(row db.InboxTriggerRow) message.Message {
 	}
 }
 
-// stageChange is what entries of the audit log about models contain.
+// stageChange is the content of audit log entries about models.
 type stageChange struct {
 	Stage  string `json:"stage"`
 	Reason string `json:"reason"`
@@ -116,7 +117,7 @@ func (s *Service) requested(ctx context.Context, q *db.Queries, row db.InboxEven
 		return err
 	}
 	m := notify.StageChange{Model: name, Version: version, Stage: change.Stage, By: data.Actor, Reason: change.Reason}.Message(s.config.PublicURL)
-	m.Title = fmt.Sprintf("%s asks to move %s to %s", data.Actor, data.ObjectName, change.Stage)
+	m.Title = fmt.Sprintf("%s requests to move %s to %s", data.Actor, data.ObjectName, change.Stage)
 	m.Facts = []message.Fact{{Name: "Requested by", Value: data.Actor}}
 	return s.emit(ctx, q, occurrence{
 		key: requestKey(data) + row.ID, project: *row.ProjectID, tenant: *row.TenantID, subject: name, at: row.At, events: []notify.Event{ModelRequest},

@@ -6,7 +6,7 @@ import (
 	"github.com/flowforge/flowforge/engine/notify"
 )
 
-// The events that only persons can be notified of; the others are those of notification rules.
+// The events that only users can be notified of. The others are those of notification rules.
 const (
 	StartedLate    notify.Event = "execution.started_late" // after waiting for some time
 	Reclaimed      notify.Event = "quota.reclaimed"        // others needed the capacity that a task had borrowed
@@ -70,8 +70,8 @@ type Description struct {
 func Events() []Description {
 	inbox, both := Mode{Inbox: true}, Mode{Inbox: true, Email: true}
 	return []Description{
-		{notify.Approval, Questions, "Approval needed", "A node of an execution that you launched or of your project waits for an answer.", both},
-		{ModelRequest, Questions, "Model promotion requested", "Someone asks to move a version of a model of your project to another stage.", inbox},
+		{notify.Approval, Questions, "Approval needed", "A node of an execution that you launched, or of your project, waits for an approval.", both},
+		{ModelRequest, Questions, "Model promotion requested", "A user requests to move a version of a model of your project to another stage.", inbox},
 		{notify.FirstFailure, Executions, "First failure", "A workflow that you launched fails after a success, or in its first execution.", inbox},
 		{notify.Failed, Executions, "Execution failed", "Every other failure of an execution that you launched.", inbox},
 		{notify.Recovered, Executions, "Recovery", "A workflow that you launched succeeds after a failure.", inbox},

@@ -96,7 +96,7 @@ const Keep = 90 * 24 * time.Hour
 
 const cleans = time.Hour
 
-// Wake makes the loop of this process look at the feed now.
+// Wake makes the loop of this process check the feed now.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -112,8 +112,8 @@ func (s *Service) Run(ctx context.Context) {
 	all.Go(func() { s.runFeed(ctx) })
 	all.Go(func() { // a mail server that does not answer delays no items
 		for ctx.Err() == nil {
-			s.logged(ctx, "e-mails to persons could not be sent; the next look retries", s.sendDue(ctx))
-			s.rest(ctx, nil)
+			s.logged(ctx, "e-mails to persons could not be sent; the next attempt retries them", s.sendDue(ctx))
+			s.waitForWork(ctx, nil)
 		}
 	})
 	all.Wait()
@@ -124,19 +124,19 @@ func (s *Service) runFeed(ctx context.Context) {
 	var cleaned time.Time
 	for ctx.Err() == nil {
 		more, err := s.Receive(ctx)
-		s.logged(ctx, "events could not be passed to inboxes; the next look retries", err)
+		s.logged(ctx, "events could not be passed to inboxes; the next attempt retries them", err)
 		if now := time.Now(); now.Sub(cleaned) >= cleans {
 			cleaned = now
 			s.logged(ctx, "old items of inboxes could not be removed", s.clean(ctx))
 		}
 		if !more || err != nil {
-			s.rest(ctx, s.wake)
+			s.waitForWork(ctx, s.wake)
 		}
 	}
 }
 
-// rest waits for the next look, or for wake.
-func (s *Service) rest(ctx context.Context, wake <-chan struct{}) {
+// waitForWork waits for the next pass, or for wake.
+func (s *Service) waitForWork(ctx context.Context, wake <-chan struct{}) {
 	timer := time.NewTimer(s.config.Every)
 	defer timer.Stop()
 	select {
@@ -167,7 +167,7 @@ func person(ctx context.Context) (auth.Subject, error) {
 		return auth.Subject{}, err
 	}
 	if subject.ID == uuid.Nil || subject.Task != nil || subject.Role != auth.RoleUser && subject.Role != auth.RoleAdmin {
-		return auth.Subject{}, apperr.New(apperr.Forbidden, "Only persons have an inbox.")
+		return auth.Subject{}, apperr.New(apperr.Forbidden, "Only users have an inbox. Service accounts have none.")
 	}
 	return subject, nil
 }
@@ -179,7 +179,7 @@ func editor(ctx context.Context) (auth.Subject, error) {
 		return auth.Subject{}, err
 	}
 	if subject.ReadOnly {
-		return auth.Subject{}, apperr.New(apperr.Forbidden, "The API key has the scope read. Use a key with the scope launch to change the inbox.")
+		return auth.Subject{}, apperr.New(apperr.Forbidden, "This API key has the scope read. To change the inbox, use a key with the scope launch.")
 	}
 	return subject, nil
 }

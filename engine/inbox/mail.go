@@ -29,12 +29,14 @@ const (
 	digestName = "inbox.digest"    // the event of an e-mail about several items
 )
 
-// backoff returns the pauses between attempts; after the last one an e-mail is given up.
+// backoff returns the pauses between attempts. After the last one, FlowForge gives up on the
+// e-mail.
 func backoff() []time.Duration {
 	return []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 8 * time.Hour}
 }
 
-// sendDue makes one attempt for each person with due items. What is due together is one e-mail.
+// sendDue makes one attempt for each person with due items. Items that are due together are one
+// e-mail.
 func (s *Service) sendDue(ctx context.Context) error {
 	if !s.config.Mail.Set() {
 		return nil
@@ -144,7 +146,7 @@ func (s *Service) letter(items []Item) message.Message {
 		m.Entries = append(m.Entries, message.Entry{Title: item.Message.Title, URL: s.config.PublicURL + item.Path, Level: item.Message.Level, At: item.At})
 	}
 	if more := len(items) - len(m.Entries); more > 0 {
-		m.Text = fmt.Sprintf("The inbox lists %d more.", more)
+		m.Text = fmt.Sprintf("Your inbox lists %d more.", more)
 	}
 	return m
 }

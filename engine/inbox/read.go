@@ -27,7 +27,7 @@ type Item struct {
 	Path        string // of the page to open, on this site
 	At          time.Time
 	ReadAt      *time.Time // nil: unread
-	Resolution  string     // of what waited for an answer: what became of it; "": it waits
+	Resolution  string     // outcome of an item that waited for an answer; "": it is still waiting
 }
 
 // Read reports whether the person has read the item.

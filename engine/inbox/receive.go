@@ -69,7 +69,7 @@ func (s *Service) Receive(ctx context.Context) (more bool, err error) {
 				return fmt.Errorf("event %s: %w", row.ID, err)
 			}
 		}
-		err = q.SettleInboxApprovals(ctx, s.now(), "No longer waits for an answer.", at.Position, until)
+		err = q.SettleInboxApprovals(ctx, s.now(), "No longer waits for an approval.", at.Position, until)
 		if err != nil {
 			return fmt.Errorf("settle approvals: %w", err)
 		}
@@ -80,7 +80,7 @@ func (s *Service) Receive(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// payload is what events of the feed have in their data.
+// payload is the data of events in the feed.
 type payload struct {
 	Node    string `json:"node"`
 	Message string `json:"message"`

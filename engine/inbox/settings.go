@@ -88,7 +88,7 @@ func (st *Settings) check(provided bool) error {
 	}
 	refuse(st.QuietFrom != "" && st.QuietTo == "", "quiet_to", "Enter the end of the quiet hours.")
 	refuse(st.QuietTo != "" && st.QuietFrom == "", "quiet_from", "Enter the start of the quiet hours.")
-	refuse(st.QuietFrom != "" && st.QuietFrom == st.QuietTo, "quiet_to", "Enter another time than the start.")
+	refuse(st.QuietFrom != "" && st.QuietFrom == st.QuietTo, "quiet_to", "Enter a time that differs from the start.")
 	_, err := time.LoadLocation(st.Timezone)
 	refuse(err != nil || st.Timezone == "Local", "timezone", "%q is not a time zone. Enter a name such as Europe/Berlin.", st.Timezone)
 	refuse(len(st.Muted) > MaxMuted, "muted", "Enter at most %d names.", MaxMuted)
@@ -127,7 +127,7 @@ func (st *Settings) fillDefaults() {
 	st.Muted = muted
 }
 
-// modeOf returns the first of the events that the person wants to know, and where.
+// modeOf returns the first of the events that the person wants to be notified of, and where.
 func (st *Settings) modeOf(events []notify.Event) (notify.Event, Mode) {
 	for _, e := range events {
 		if m := st.Modes[e]; !m.off() {
@@ -144,7 +144,7 @@ func (st *Settings) mutes(subject string) bool {
 	})
 }
 
-// due is when an e-mail about something that becomes known at a time is sent.
+// due is the time at which an e-mail about an event at a given time is sent.
 func (st *Settings) due(at time.Time) time.Time {
 	zone, due := st.zone(), at
 	switch local := at.In(zone); st.Digest {
@@ -172,7 +172,7 @@ func (st *Settings) zone() *time.Location {
 	return zone
 }
 
-// awake is a time, or the end of the quiet hours that it is in.
+// awake returns at, or the end of the quiet hours that contain it.
 func (st *Settings) awake(at time.Time) time.Time {
 	if until, quiet := notify.QuietUntil(at, st.QuietFrom, st.QuietTo, st.zone()); quiet {
 		return until.UTC()
@@ -251,7 +251,7 @@ func (s *Service) receiver(ctx context.Context, q *db.Queries, id uuid.UUID) (re
 		return receiver{}, err
 	}
 	if len(list) == 0 {
-		return receiver{}, apperr.New(apperr.Forbidden, "Only persons have an inbox.")
+		return receiver{}, apperr.New(apperr.Forbidden, "Only users have an inbox. Service accounts have none.")
 	}
 	return list[0], nil
 }

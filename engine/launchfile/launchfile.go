@@ -112,7 +112,7 @@ func (r *reader) file(root map[string]any) File {
 			*texts[name] = r.text(name, v)
 		case name == "kind":
 			if v != Kind {
-				r.fail(name, "The kind of a launch is %s.", Kind)
+				r.fail(name, "The kind of a launch file is %s.", Kind)
 			}
 		case name == "apiVersion":
 			if v != APIVersion {

@@ -87,7 +87,7 @@ func TestProblemsHaveLines(t *testing.T) {
 		"workflow: w\ninputs:\n - 1":       {Path: "inputs", Line: 2, Message: "Enter a mapping of names to values."},
 		"workflow: w\n\ncache:\n  mod: on": {Path: "cache.mod", Line: 4},
 		"workflow: w\nttl:\n  later: 1d":   {Path: "ttl.later", Line: 3},
-		"kind: Workflow\nworkflow: w":      {Path: "kind", Line: 1, Message: "The kind of a launch is Execution."},
+		"kind: Workflow\nworkflow: w":      {Path: "kind", Line: 1, Message: "The kind of a launch file is Execution."},
 		"inputs: {}":                       {Path: "workflow", Message: "The file needs the key workflow."},
 		"workflow: w\ntags: [a, {b: c}]":   {Path: "tags.1", Line: 2, Message: "Enter text."},
 		"workflow: w\nname: [a]":           {Path: "name", Line: 2, Message: "Enter text."},

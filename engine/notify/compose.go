@@ -131,7 +131,7 @@ func (c StageChange) Message(site string) message.Message {
 		Data:  map[string]any{"model": c.Model, "version": c.Version, "stage": c.Stage, "changed_by": c.By, "reason": c.Reason},
 	}
 	if c.Stage == "none" {
-		m.Title = fmt.Sprintf("%s@%s has no stage any more", c.Model, c.Version)
+		m.Title = fmt.Sprintf("%s@%s no longer has a stage", c.Model, c.Version)
 	}
 	return m
 }

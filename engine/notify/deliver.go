@@ -23,8 +23,8 @@ const (
 	maxLog   = 20 // attempts that a message remembers
 )
 
-// backoff returns the pauses between attempts; after the last one a message is given up. Together
-// they are about a day.
+// backoff returns the pauses between attempts, about a day in total. After the last one,
+// FlowForge gives up on the message.
 func backoff() []time.Duration {
 	return []time.Duration{
 		10 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour,
@@ -47,9 +47,9 @@ func (s *Service) Run(ctx context.Context) {
 		}
 		if now := time.Now(); now.Sub(watched) >= watches {
 			watched = now
-			s.logged(ctx, "notifications about waiting work could not be stored; the next look retries", s.watch(ctx))
+			s.logged(ctx, "notifications about waiting work could not be stored; the next attempt retries them", s.watch(ctx))
 		}
-		s.logged(ctx, "notifications could not be sent; the next look retries", s.sendDue(ctx))
+		s.logged(ctx, "notifications could not be sent; the next attempt retries them", s.sendDue(ctx))
 		if now := time.Now(); now.Sub(cleaned) >= cleans {
 			cleaned = now
 			s.logged(ctx, "old notifications could not be removed", s.queries.DeleteOldNotifications(ctx, new(s.now().Add(-KeepMessages))))
@@ -64,7 +64,7 @@ func (s *Service) logged(ctx context.Context, what string, err error) {
 	}
 }
 
-// sendDue makes one attempt for each due message.
+// sendDue attempts each due message once.
 func (s *Service) sendDue(ctx context.Context) error {
 	for {
 		now := s.now()
@@ -126,7 +126,7 @@ func (s *Service) attempt(ctx context.Context, row db.Notification) error {
 	return s.noteChannel(ctx, row, failed, now)
 }
 
-// next returns what a message becomes after a failed attempt.
+// next returns the state of a message after a failed attempt.
 func next(attempts int, failed *message.SendError, now time.Time) (state string, due, settled *time.Time) {
 	pauses := backoff()
 	if failed.Permanent || attempts > len(pauses) {
@@ -135,8 +135,8 @@ func next(attempts int, failed *message.SendError, now time.Time) (state string,
 	return string(Pending), new(now.Add(max(pauses[attempts-1], failed.After))), nil
 }
 
-// noteChannel records how the channel works. Every failure counts, including a final one: a revoked
-// address answers 404.
+// noteChannel records whether the channel works. Every failure counts, including a final one: a
+// revoked address responds with 404.
 func (s *Service) noteChannel(ctx context.Context, row db.Notification, failed *message.SendError, now time.Time) error {
 	var err error
 	if failed == nil {

@@ -38,11 +38,12 @@ func (s *Service) End(ctx context.Context, id uuid.UUID) (*End, error) {
 // Key identifies the end. A user can retry nodes of an ended execution, which then ends again.
 func (e *End) Key() string { return fmt.Sprintf("end/%s/%d", e.ID, e.FinishedAt.UnixMicro()) }
 
-// minHistory is how many successful executions must come before one that is slower than usual.
+// minHistory is the number of earlier successful executions that are needed to call an execution
+// slow.
 const minHistory = 5
 
-// Events returns what the end is, the most specific event first. An execution is slow if it took more
-// than slow times the usual duration.
+// Events returns the events that describe the end, the most specific one first. An execution is
+// slow if it took more than slow times the usual duration.
 func (e *End) Events(slow float64) []Event {
 	var events []Event
 	switch e.Status {

@@ -68,7 +68,7 @@ func New(c Config) *Service {
 // now is the current time in UTC, with the precision of Postgres.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
-// Wake makes the loop of this process look for due messages now.
+// Wake makes the loop of this process check for due messages now.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -116,7 +116,7 @@ func Events() []Description {
 		{Cancelled, "Execution cancelled", "Every cancelled execution."},
 		{Waiting, "Waiting to start", "No node of an execution has started for some time."},
 		{Overdue, "Overdue", "An execution has not finished by its deadline."},
-		{Approval, "Approval needed", "A node waits for a person's answer."},
+		{Approval, "Approval needed", "A node waits for an approval."},
 		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures or because its owner lost access."},
 		{ScheduleRefused, "Scheduled run refused", "A run of a schedule could not launch its workflow. Sent once until a run launches again."},
 		{TriggerPaused, "Trigger paused", "FlowForge turned off a trigger after failed polls."},
@@ -155,6 +155,6 @@ func reader(ctx context.Context) (auth.Subject, error) {
 	return auth.Authorize(ctx, auth.ExecutionRead)
 }
 
-// editor authorizes changing rules of the current project: a rule sends facts about executions to
-// channels, whose secrets only these people manage.
+// editor authorizes changing rules of the current project: a rule sends information about
+// executions to channels, and only users who manage the secrets of channels may set that up.
 func editor(ctx context.Context) (auth.Subject, error) { return auth.Authorize(ctx, auth.SecretWrite) }

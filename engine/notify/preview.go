@@ -71,7 +71,7 @@ func (s *Service) rendered(ctx context.Context, project uuid.UUID, t Template) (
 	return m, sample, nil
 }
 
-// TestResult is the answer to a test message.
+// TestResult is the response to a test message.
 type TestResult struct {
 	OK     bool
 	Detail string // what the receiver answered, or what failed

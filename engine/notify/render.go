@@ -27,7 +27,7 @@ var templateTag = regexp.MustCompile(`(?s)\{\{\s*(.*?)\s*\}\}`)
 // error of an execution at the same length.
 const maxValue = 2500
 
-// at names the place of a byte in a text.
+// at describes the position of a byte in a text.
 func at(text string, offset int) string {
 	before := text[:offset]
 	line := strings.Count(before, "\n") + 1
@@ -35,7 +35,7 @@ func at(text string, offset int) string {
 	return fmt.Sprintf("Line %d, column %d", line, column)
 }
 
-// problems returns what is wrong with the tags of a text.
+// problems describes the errors in the tags of a text.
 func (t Template) problems(field, text string) (fields []apperr.Field) {
 	var names []string
 	for _, v := range Variables(t.Event) {
@@ -146,7 +146,7 @@ func valueOf(tag string, env map[string]any) (any, error) {
 	return e.Value(env)
 }
 
-// writtenAs is a value as text.
+// writtenAs formats a value as text.
 func writtenAs(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:

@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Rule says which events of a project go to which channels.
+// Rule defines which events of a project go to which channels.
 type Rule struct {
 	Name       string
 	Events     []Event
@@ -98,7 +98,7 @@ func (r *Rule) check(now time.Time, known func(channel string) (bool, error)) er
 	}
 	refuse(r.QuietFrom != "" && r.QuietTo == "", "quiet_to", "Enter the end of the quiet hours.")
 	refuse(r.QuietTo != "" && r.QuietFrom == "", "quiet_from", "Enter the start of the quiet hours.")
-	refuse(r.QuietFrom != "" && r.QuietFrom == r.QuietTo, "quiet_to", "Enter another time than the start.")
+	refuse(r.QuietFrom != "" && r.QuietFrom == r.QuietTo, "quiet_to", "Enter a time that differs from the start.")
 	_, err := time.LoadLocation(r.Timezone)
 	refuse(err != nil || r.Timezone == "Local", "timezone", "%q is not a time zone. Enter a name such as Europe/Berlin.", r.Timezone)
 	refuse(r.MutedUntil != nil && r.MutedUntil.Sub(now) > maxMute, "muted_until", "Enter a time within a year.")

@@ -52,8 +52,8 @@ func readOptions(decoded any, source typeregistry.Resolved, t *typeregistry.Type
 	return b.list(0), nil
 }
 
-// paths are those of a source. Without any, objects are options as in a list: value, label and
-// description.
+// paths are the paths of a source. Without any, an object contains value, label and description,
+// as in a list.
 func paths(s *typeregistry.Source) (value, label, description string) {
 	if s.Value == "" && s.Label == "" && s.Description == "" {
 		return "", ".label", ".description"

@@ -9,13 +9,14 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// maxLookups is how many different things a launch asks of one source: values that it searches for, or
-// lists for the entries of a list.
+// maxLookups is the number of different requests that a launch sends to one source: for values
+// that it looks up, or for lists.
 const maxLookups = 100
 
-// Offers returns the Offers of a [typeregistry.Env] for one launch by the caller of ctx. It checks
-// nothing for callers who may not launch in their project: the launch itself refuses them. It asks a
-// source for nothing twice, and for no more after it was not available.
+// Offers returns the Offers of a [typeregistry.Env] for one launch by the caller of ctx. It
+// checks nothing for callers who may not launch in their project, because the launch itself
+// refuses them. It never sends the same request to a source twice, and sends none to a source
+// that was unavailable.
 func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string {
 	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
 		return nil
@@ -30,23 +31,23 @@ func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string 
 	}
 }
 
-// offers has what the sources answered during one launch.
+// offers contains the responses of sources during one launch.
 type offers struct {
 	service *Service
 	sources map[*typeregistry.Source]*requested
 }
 
-// requested is what one source answered.
+// requested contains the responses of one source.
 type requested struct {
 	answers map[question]*offer
 	count   map[bool]int // of questions: true for values, false for lists
 	failed  error        // it was not available
 }
 
-// question is a request to a source: for a value, or without one for the list.
+// question is a request to a source: for one value, or for the list.
 type question struct{ where, url, run, value string }
 
-// offer is an answer of a source.
+// offer is the response of a source.
 type offer struct {
 	list  list
 	texts map[string]bool // of the values
@@ -97,7 +98,7 @@ func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, e
 	return refusal(o.Value, found.list), nil
 }
 
-// lookup returns the answer to a question. message indicates that there are too many.
+// lookup returns the response to a question. message is set if there are too many.
 func (a *requested) lookup(q question, t *typeregistry.Type, load func() (list, error)) (found *offer, message string, err error) {
 	if known := a.answers[q]; known != nil {
 		return known, "", known.err

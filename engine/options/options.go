@@ -32,7 +32,7 @@ const (
 	maxScanned  = 5_000  // rows that a query reads
 )
 
-// Config has what the service needs.
+// Config contains the dependencies of the service.
 type Config struct {
 	Index     *index.Service
 	Catalogue *catalogue.Service
@@ -82,11 +82,11 @@ func (o Option) contains(text string) bool {
 	return slices.ContainsFunc(o.Preview, func(f Fact) bool { return strings.Contains(strings.ToLower(f.Value), text) })
 }
 
-// text is the value as a control has it.
+// text is the value as a control contains it.
 func (o Option) text() string { return fmt.Sprint(o.Value) }
 
-// Request is a request for options of an input. Input is a path as [typeregistry.Field.EachSource] has it,
-// and Inputs are the values of the other inputs, as far as they are known.
+// Request is a request for options of an input. Input is a path as in
+// [typeregistry.Field.EachSource], and Inputs are the known values of the other inputs.
 type Request struct {
 	Input  string
 	Inputs map[string]any
@@ -110,7 +110,7 @@ type Page struct {
 	FailedRun   uuid.UUID // the execution of that refresh, if a workflow lists the options
 }
 
-// list is what a source offers.
+// list contains the options of a source.
 type list struct {
 	options []Option
 	at      time.Time
@@ -158,7 +158,7 @@ func (s *Service) List(ctx context.Context, v workflow.Version, r Request) (Page
 	return page, nil
 }
 
-// refresh marks the context of a request that must not use a kept list.
+// refresh marks the context of a request that must not use a cached list.
 type refresh struct{}
 
 func refreshes(ctx context.Context) bool { return ctx.Value(refresh{}) != nil }

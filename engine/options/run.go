@@ -34,7 +34,7 @@ const (
 var (
 	errLate    = errors.New("the run did not end in time")
 	errClaimed = errors.New("another request has started the run")
-	errBusy    = apperr.New(apperr.Unavailable, "%d runs in this project already list options. Try again when one of them has ended.", MaxRunning)
+	errBusy    = apperr.New(apperr.Unavailable, "%d executions in this project are already listing options. Try again when one of them has ended.", MaxRunning)
 )
 
 // runs starts workflows that list options and keeps their outputs.
@@ -286,7 +286,7 @@ func (r *runs) await(ctx, limited context.Context, id uuid.UUID) error {
 	return err
 }
 
-// awaitSlot returns when it is worth another try.
+// awaitSlot returns when another try may succeed.
 func awaitSlot(limited context.Context) error {
 	select {
 	case <-limited.Done():
@@ -327,7 +327,7 @@ func (r *runs) settled(ctx context.Context, l listing) (db.OptionRun, error) {
 	return r.queries.GetOptionRun(ctx, l.project, l.key) //nolint:wrapcheck // no rows is a result
 }
 
-// answer records the outputs of a run. failure specifies why they cannot be used.
+// answer records the outputs of a run. failure describes why they cannot be used.
 func (r *runs) answer(ctx context.Context, l listing, e query.Execution) (failure string, err error) {
 	outputs, err := json.Marshal(e.Outputs)
 	if err != nil {

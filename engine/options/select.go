@@ -102,7 +102,8 @@ func (b *builder) add(raw any, read func(name string) string) {
 	b.options = append(b.options, o)
 }
 
-// list is what was collected. cut is the number of rows that were read if there are more.
+// list returns the collected options. cut is the number of rows that were read if there are
+// more.
 func (b *builder) list(cut int) list {
 	out := list{options: b.options}
 	var notes []string
@@ -129,7 +130,7 @@ func plain(v any) any {
 	return v
 }
 
-// shown is a value for users.
+// shown formats a value for users.
 func shown(v any) string {
 	switch v := plain(v).(type) {
 	case nil:
@@ -174,8 +175,8 @@ func (s *Service) fromExecutions(ctx context.Context, source typeregistry.Resolv
 	}
 }
 
-// unknown is the answer for a query that cannot be read: no options while the project has no
-// executions, because names are those of executions.
+// unknown is the response to a query that cannot be read: no options while the project has no
+// executions, because the names come from executions.
 func (s *Service) unknown(ctx context.Context, err error) (list, error) {
 	if !apperr.Is(err, apperr.Invalid) {
 		return list{}, err
@@ -205,8 +206,8 @@ func (s *Service) having(ctx context.Context, source typeregistry.Resolved, t *t
 	return b.options, nil
 }
 
-// records reads what the project has besides executions. cut is the number of records if there are
-// more.
+// records reads the objects of the project other than executions. cut is the number of records
+// if there are more.
 func (s *Service) records(ctx context.Context, from string) (all []search.Record, cut int, err error) {
 	after := ""
 	for {

@@ -52,7 +52,7 @@ func allows(list []string, address *url.URL) bool {
 	})
 }
 
-// web fetches answers of endpoints and keeps them.
+// web fetches and caches responses of endpoints.
 type web struct {
 	hosts  []string
 	now    func() time.Time
@@ -63,7 +63,7 @@ type web struct {
 	loading map[string]bool
 }
 
-// answer is an answer that was fetched.
+// answer is a fetched response.
 type answer struct {
 	body []byte
 	at   time.Time
@@ -74,8 +74,8 @@ func newWeb(c Config) *web {
 	return &web{hosts: c.Hosts, now: c.Now, client: client, kept: map[string]*answer{}, loading: map[string]bool{}}
 }
 
-// fetched returns the options of an endpoint. An answer older than the source allows is returned as
-// stale and fetched again in the background.
+// fetched returns the options of an endpoint. A response older than the source allows is
+// returned as stale and fetched again in the background.
 func (s *Service) fetched(ctx context.Context, source typeregistry.Resolved, t *typeregistry.Type) (list, error) {
 	found, stale, err := s.web.get(ctx, source)
 	failed := ""
@@ -94,14 +94,14 @@ func (s *Service) fetched(ctx context.Context, source typeregistry.Resolved, t *
 	return out, err
 }
 
-// known returns the answer of an address that was fetched before, or nil.
+// known returns the cached response of an address, or nil.
 func (w *web) known(address string) *answer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.kept[address]
 }
 
-// get returns the answer of an address. One that is fresh is used again.
+// get returns the response of an address, from the cache while it is fresh.
 func (w *web) get(ctx context.Context, source typeregistry.Resolved) (found *answer, stale bool, err error) {
 	kept := w.known(source.URL)
 	if kept != nil && !refreshes(ctx) {
@@ -118,7 +118,7 @@ func (w *web) get(ctx context.Context, source typeregistry.Resolved) (found *ans
 	return found, false, err
 }
 
-// renew fetches an answer in the background, once at a time.
+// renew fetches a response in the background. It runs once at a time for an address.
 func (w *web) renew(source typeregistry.Resolved) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -136,7 +136,7 @@ func (w *web) renew(source typeregistry.Resolved) {
 	}()
 }
 
-// fetch requests an address and keeps its answer.
+// fetch requests an address and caches the response.
 func (w *web) fetch(ctx context.Context, source typeregistry.Resolved) (*answer, error) {
 	address, err := url.Parse(source.URL)
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *web) fetch(ctx context.Context, source typeregistry.Resolved) (*answer,
 	return found, nil
 }
 
-// keep stores an answer, and drops the oldest if there are too many.
+// keep caches a response, and drops the oldest if there are too many.
 func (w *web) keep(address string, found *answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +187,7 @@ func (w *web) keep(address string, found *answer) {
 	delete(w.kept, oldest)
 }
 
-// refusedAnswer is the error of an answer that is not a list of options.
+// refusedAnswer is the error for a response that is not a list of options.
 func refusedAnswer(address *url.URL, resp *http.Response, body []byte) error {
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:

@@ -88,7 +88,7 @@ func (s *Service) reader(ctx context.Context, action auth.Action, node uuid.UUID
 	if err == nil {
 		return subject, nil
 	}
-	subject, _ = auth.SubjectOf(ctx) // the zero Subject has no rights
+	subject, _ = auth.SubjectOf(ctx) // the zero Subject has no permissions
 	for _, l := range s.fair.Tree().Levels() {
 		if subject.May(action, l.ID) {
 			return subject, nil
@@ -101,7 +101,7 @@ func absent(id uuid.UUID) error {
 	return apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
 }
 
-// above is the node whose rights allow a change of the limits of l: its parent, so that
+// above is the node whose permissions allow a change of the limits of l: its parent, so that
 // no team raises its own limits.
 func above(l fair.Level) uuid.UUID {
 	if l.Parent == uuid.Nil {

@@ -124,7 +124,7 @@ func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, err
 // authorizeEdit returns the level when the subject may change its limits.
 func (s *Service) authorizeEdit(ctx context.Context, node uuid.UUID) (fair.Level, error) {
 	level, ok := s.fair.Tree().Level(node)
-	if !ok { // a subject without rights learns nothing
+	if !ok { // a subject without permissions learns nothing
 		if _, err := auth.Authorize(ctx, auth.QuotaRead); err != nil {
 			return fair.Level{}, err
 		}

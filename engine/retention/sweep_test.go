@@ -152,7 +152,7 @@ func (b *testBundle) tablesOf() []string {
 	return names
 }
 
-// A new table with rows of executions has to say here what becomes of them.
+// A new table with rows of executions must be listed here with its handling.
 func TestEveryTableOfExecutionsIsKnown(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil, nil)

@@ -40,7 +40,7 @@ func column(n *int) *int32 {
 	return new(int32(*n)) //nolint:gosec // checked
 }
 
-// setNext makes the first fire after a time the next one.
+// setNext sets the next run to the first one after a time.
 func setNext(row *db.Schedule, t timing, after time.Time) {
 	row.NextAt, row.DueAt = nil, nil
 	if next := t.next(after); !next.IsZero() {
@@ -48,8 +48,8 @@ func setNext(row *db.Schedule, t timing, after time.Time) {
 	}
 }
 
-// keepNext sets the next fire after an edit. A fire that is still to be decided stays if the new times
-// have it: one that the jitter makes later, or that no server has seen yet.
+// keepNext sets the next run after an edit. A run that is due or that the jitter delays is kept
+// if the new times include it.
 func keepNext(row *db.Schedule, t timing, now time.Time) {
 	if next := row.NextAt; next != nil && !next.After(now) && t.next(next.Add(-time.Nanosecond)).Equal(*next) {
 		row.DueAt = new(next.Add(delay(row.ID, seconds(row.Jitter))))
@@ -58,8 +58,8 @@ func keepNext(row *db.Schedule, t timing, now time.Time) {
 	setNext(row, t, decided(row, now))
 }
 
-// resumeNext sets the next fire after a pause whose fires are forgotten. One that the jitter makes
-// later than now was not missed.
+// resumeNext sets the next run after a pause whose missed runs are dropped. A run that the
+// jitter still delays was not missed.
 func resumeNext(row *db.Schedule, t timing, now time.Time) {
 	since := now.Add(-delay(row.ID, seconds(row.Jitter)))
 	if row.CreatedAt.After(since) && !row.CreatedAt.After(now) {
@@ -68,8 +68,8 @@ func resumeNext(row *db.Schedule, t timing, now time.Time) {
 	setNext(row, t, decided(row, since))
 }
 
-// decided returns a time before which all fires are decided: since, or the last fire. A last fire
-// that the clock went back from does not count.
+// decided returns the time until which all runs are decided: since, or the last run. A last run
+// that is in the future, because the clock was set back, is ignored.
 func decided(row *db.Schedule, since time.Time) time.Time {
 	if last := row.LastAt; last != nil && last.After(since) && last.Before(since.Add(ClockBack)) {
 		return *last

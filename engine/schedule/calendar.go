@@ -26,8 +26,8 @@ const (
 	maxCalendarName = 100  // characters
 )
 
-// Calendar is a named list of a project: holidays, days off and blackouts. Schedules that name it do
-// not fire on its holidays and in its blackouts.
+// Calendar is a named list of a project: holidays, a weekend and blackouts. Schedules that use
+// it do not run on its holidays and during its blackouts.
 type Calendar struct {
 	ID          uuid.UUID
 	Name        string
@@ -50,8 +50,8 @@ func calendarOf(row db.ScheduleCalendar) (*Calendar, error) {
 	return c, nil
 }
 
-// findCalendar sets the calendar that a When names. It returns Invalid for a name that the project
-// does not have.
+// findCalendar sets the calendar that a When names. It returns Invalid for a name that the
+// project does not have.
 func (s *Service) findCalendar(ctx context.Context, project uuid.UUID, w *When) error {
 	w.calendar = nil
 	if w.Calendar = strings.TrimSpace(w.Calendar); w.Calendar == "" {
@@ -70,7 +70,8 @@ func (s *Service) findCalendar(ctx context.Context, project uuid.UUID, w *When) 
 	return err
 }
 
-// read returns the schedule of a row with its calendar, when it fires, and what is wrong with that.
+// read returns the schedule of a row with its calendar and its timing, and the problems of the
+// timing.
 func (s *Service) read(ctx context.Context, q *db.Queries, row db.Schedule) (Schedule, timing, []apperr.Field, error) {
 	sc, err := fromRow(row)
 	if err != nil {
@@ -110,7 +111,7 @@ func (c *Calendar) fill() {
 	}
 }
 
-// problems are what is wrong with a calendar. Paths are those of the API.
+// problems returns the invalid fields of a calendar. Paths are those of the API.
 func (c *Calendar) problems() (fields []apperr.Field) {
 	refuse := func(bad bool, path, format string, args ...any) {
 		if bad {
@@ -137,7 +138,7 @@ func (c *Calendar) problems() (fields []apperr.Field) {
 		path := fmt.Sprintf("holidays.%d", i)
 		date, err := time.Parse(time.DateOnly, h.Date)
 		refuse(err != nil || date.Year() < 1970 || date.Year() > 2199, path, "%q is not a date. Use a date such as 2026-12-25.", h.Date)
-		refuse(i > 0 && c.Holidays[i-1].Date == h.Date, path, "%s is in the list twice.", h.Date)
+		refuse(i > 0 && c.Holidays[i-1].Date == h.Date, path, "%s appears twice in the list.", h.Date)
 		line(h.Name, path, maxReason)
 	}
 	for i, b := range c.Blackouts {

@@ -14,14 +14,14 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Save creates the calendar of the caller's project with this name, or replaces what it says.
-// Schedules that use it fire by its new days at once. It returns Invalid with fields, and Forbidden
-// for people who may not cancel the executions of others.
+// Save creates the calendar of the caller's project with this name, or replaces it. Schedules
+// that use it follow the new days immediately. It returns Invalid with fields, and Forbidden for
+// users who may not cancel other users' executions.
 func (l Calendars) Save(ctx context.Context, c Calendar) (Calendar, error) {
 	return l.store(ctx, c, func(*db.ScheduleCalendar) error { return nil })
 }
 
-// Create is Save for a name that the project does not have yet; else it returns
+// Create is Save for a name that the project does not have yet. For an existing name, it returns
 // Invalid with the field name.
 func (l Calendars) Create(ctx context.Context, c Calendar) (Calendar, error) {
 	return l.store(ctx, c, func(found *db.ScheduleCalendar) error {
@@ -32,21 +32,22 @@ func (l Calendars) Create(ctx context.Context, c Calendar) (Calendar, error) {
 	})
 }
 
-// Update is Save for a calendar that was last changed at based. It returns Conflict if
-// it has changed since then or was deleted.
+// Update is Save for a calendar that was last changed at based. It returns Conflict if the
+// calendar was changed or deleted since then.
 func (l Calendars) Update(ctx context.Context, c Calendar, based time.Time) (Calendar, error) {
 	return l.store(ctx, c, func(found *db.ScheduleCalendar) error {
 		switch {
 		case found == nil:
-			return apperr.New(apperr.Conflict, "Someone has deleted the calendar in the meantime.")
+			return apperr.New(apperr.Conflict, "Another user has deleted the calendar in the meantime.")
 		case !found.UpdatedAt.Equal(based):
-			return apperr.New(apperr.Conflict, "Someone has changed the calendar in the meantime.")
+			return apperr.New(apperr.Conflict, "Another user has changed the calendar in the meantime.")
 		}
 		return nil
 	})
 }
 
-// store saves a calendar if accept returns nil for the one of the same name, nil for none.
+// store saves a calendar if accept returns nil for the existing one of that name, which is nil
+// if there is none.
 func (l Calendars) store(ctx context.Context, c Calendar, accept func(found *db.ScheduleCalendar) error) (Calendar, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionCancelAny)
 	if err != nil {
@@ -97,7 +98,7 @@ func (l Calendars) write(ctx context.Context, q *db.Queries, subject auth.Subjec
 			ID: id, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Description: row.Description, Weekend: row.Weekend,
 			Holidays: row.Holidays, Blackouts: row.Blackouts, Now: l.service.now(),
 		}); db.Constraint(err) == "schedule_calendars_name_key" {
-			return apperr.Wrap(apperr.Conflict, err, "Someone has just created the calendar "+c.Name+".")
+			return apperr.Wrap(apperr.Conflict, err, "Another user has just created the calendar "+c.Name+".")
 		} else if err != nil {
 			return fmt.Errorf("insert calendar: %w", err)
 		}
@@ -122,7 +123,7 @@ func (l Calendars) write(ctx context.Context, q *db.Queries, subject auth.Subjec
 	return audit.Record(ctx, q, calendarEntry("schedule_calendar.update", row, before, calendarFacts(row)))
 }
 
-// follow computes the next fires of the schedules of a calendar again.
+// follow recomputes the next runs of the schedules that use a calendar.
 func (l Calendars) follow(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 	rows, err := q.SchedulesWithCalendar(ctx, &id)
 	if err != nil {
@@ -134,7 +135,7 @@ func (l Calendars) follow(ctx context.Context, q *db.Queries, id uuid.UUID) erro
 			return err
 		}
 		if len(fields) > 0 {
-			continue // the next fire pauses it
+			continue // the next run pauses it
 		}
 		keepNext(&row, t, l.service.now())
 		row.UpdatedAt = l.service.now()
@@ -179,7 +180,7 @@ func calendarEntry(action string, row db.ScheduleCalendar, before, after any) au
 	return audit.Entry{Action: action, Kind: "schedule_calendar", ID: row.ID.String(), Name: row.Name, TenantID: row.TenantID, ProjectID: row.ProjectID, Old: before, New: after}
 }
 
-// calendarFacts is what the audit log keeps of a calendar.
+// calendarFacts are the values of a calendar for the audit log.
 func calendarFacts(row db.ScheduleCalendar) map[string]any {
 	return map[string]any{"name": row.Name, "weekend": row.Weekend, "holidays": row.Holidays, "blackouts": row.Blackouts}
 }

@@ -28,7 +28,7 @@ type plan struct {
 	subject auth.Subject
 }
 
-// check fills in the defaults of a spec and returns Invalid with everything that is wrong with it.
+// check fills in the defaults of a spec and returns Invalid with all invalid fields.
 func (s *Service) check(ctx context.Context, sp Spec) (*plan, error) {
 	w, err := s.config.Workflows.Get(ctx, sp.Workflow)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) check(ctx context.Context, sp Spec) (*plan, error) {
 	return p, apperr.InvalidFields("The schedule has invalid values.", fields)
 }
 
-// complete fills in the defaults of a plan and returns everything that is wrong with it.
+// complete fills in the defaults of a plan and returns its invalid fields.
 func (s *Service) complete(ctx context.Context, p *plan, project uuid.UUID, definition *workflow.Definition) (fields []apperr.Field, err error) {
 	p.spec.fill(s.now())
 	if err := s.findCalendar(ctx, project, &p.spec.When); err != nil {
@@ -70,7 +70,7 @@ func (s *Service) complete(ctx context.Context, p *plan, project uuid.UUID, defi
 	return fields, nil
 }
 
-// checkInputs checks the inputs with the times of the next fire.
+// checkInputs checks the inputs with the times of the next run.
 func (s *Service) checkInputs(ctx context.Context, p *plan, definition *workflow.Definition) ([]apperr.Field, error) {
 	raw, err := encode(p.spec.Inputs)
 	if err != nil {
@@ -91,13 +91,13 @@ func (s *Service) checkInputs(ctx context.Context, p *plan, definition *workflow
 	return fields, nil
 }
 
-// times are the values of tags at a fire.
+// times are the values of tags for a run.
 func (t timing) times(start, fire time.Time) Times {
 	fire = fire.In(t.clock.Zone)
 	return Times{Scheduled: fire, IntervalStart: start.In(t.clock.Zone), IntervalEnd: fire}
 }
 
-// fill sets what a spec leaves out.
+// fill sets the defaults of a spec.
 func (sp *Spec) fill(now time.Time) {
 	sp.Name = strings.TrimSpace(sp.Name)
 	sp.Timezone = cmp.Or(sp.Timezone, "UTC")
@@ -129,7 +129,7 @@ func (sp *Spec) fill(now time.Time) {
 	sp.Condition, sp.StopWhen = strings.TrimSpace(sp.Condition), strings.TrimSpace(sp.StopWhen)
 }
 
-// problems are what is wrong with the settings of a spec alongside its times and inputs.
+// problems returns the invalid settings of a spec, except its times and inputs.
 func (sp *Spec) problems(now time.Time) (fields []apperr.Field) {
 	refuse := func(bad bool, path, format string, args ...any) {
 		if bad {

@@ -11,14 +11,15 @@ import (
 	"github.com/flowforge/flowforge/engine/expression"
 )
 
-// history is what conditions read of a schedule.
+// history contains the values of a schedule that conditions can read.
 type history struct {
 	name              string
-	last              *time.Time // the last fire that was launched or skipped; nil: none
+	last              *time.Time // the last run that was launched or skipped; nil: none
 	succeeded, failed int64      // executions
 }
 
-// conditionNames returns the values of a condition. Argo's documents call the schedule cronworkflow.
+// conditionNames returns the names that conditions can read. In Argo documents, the schedule is
+// called cronworkflow.
 func (h history) conditionNames() map[string]any {
 	var last any
 	if h.last != nil {
@@ -65,8 +66,8 @@ func (h history) holds(condition string) (bool, error) {
 	return expression.When(rendered)
 }
 
-// checkCondition returns what is wrong with a condition, "" for nothing. It is tried with a schedule
-// that never fired and with one that did.
+// checkCondition returns the problem of a condition, or "" if it is valid. It evaluates the
+// condition for a schedule that never ran and for one that did.
 func checkCondition(condition string, now time.Time) string {
 	if len(condition) > MaxCondition {
 		return fmt.Sprintf("A condition has at most %d bytes.", MaxCondition)
@@ -82,7 +83,7 @@ func checkCondition(condition string, now time.Time) string {
 	return ""
 }
 
-// historyOf returns what the conditions of a schedule read.
+// historyOf returns the values of a schedule that its conditions can read.
 func (s *Service) historyOf(ctx context.Context, row db.Schedule) (history, error) {
 	h := history{name: row.Name, last: utc(row.LastAt)}
 	ended, err := s.queries.CountEndedOccurrences(ctx, row.ID, row.ResumedAt)
@@ -93,39 +94,39 @@ func (s *Service) historyOf(ctx context.Context, row db.Schedule) (history, erro
 	return h, nil
 }
 
-// gate is what the conditions of a schedule say about a fire.
-type gate struct {
+// conditionResult is the result of a schedule's conditions for a run.
+type conditionResult struct {
 	stop    bool   // the schedule is paused instead
-	skip    bool   // the fire is skipped
+	skip    bool   // the run is skipped
 	message string // why
 }
 
-// gateOf evaluates the conditions of a schedule. One that cannot be evaluated pauses the schedule.
-func (s *Service) gateOf(ctx context.Context, row db.Schedule) (gate, error) {
+// evaluateConditions evaluates the conditions of a schedule. One that cannot be evaluated pauses the schedule.
+func (s *Service) evaluateConditions(ctx context.Context, row db.Schedule) (conditionResult, error) {
 	if row.Condition == "" && row.StopWhen == "" {
-		return gate{}, nil
+		return conditionResult{}, nil
 	}
 	h, err := s.historyOf(ctx, row)
 	if err != nil {
-		return gate{}, err
+		return conditionResult{}, err
 	}
 	if row.StopWhen != "" {
 		stop, err := h.holds(row.StopWhen)
 		switch {
 		case err != nil:
-			return gate{stop: true, message: "The condition to stop cannot be evaluated: " + apperr.MessageOf(err)}, nil
+			return conditionResult{stop: true, message: "The condition stop_when cannot be evaluated: " + apperr.MessageOf(err)}, nil
 		case stop:
-			return gate{stop: true, message: "The schedule stopped: " + row.StopWhen + " is true."}, nil
+			return conditionResult{stop: true, message: "Paused because stop_when is true: " + row.StopWhen}, nil
 		}
 	}
 	if row.Condition != "" {
 		ok, err := h.holds(row.Condition)
 		switch {
 		case err != nil:
-			return gate{stop: true, message: "The condition cannot be evaluated: " + apperr.MessageOf(err)}, nil
+			return conditionResult{stop: true, message: "The condition when cannot be evaluated: " + apperr.MessageOf(err)}, nil
 		case !ok:
-			return gate{skip: true, message: "The condition is not true: " + row.Condition}, nil
+			return conditionResult{skip: true, message: "The condition when is not true: " + row.Condition}, nil
 		}
 	}
-	return gate{}, nil
+	return conditionResult{}, nil
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Window is a time of the day in which a schedule does not fire, on the clock of its time zone. One
-// that ends before it begins lasts until the next day; one of equal times lasts all day.
+// Window is a daily window in which a schedule does not run, in its time zone. A window that
+// ends before it begins lasts until the next day; a window whose times are equal lasts all day.
 type Window struct {
 	From  string   `json:"from"`           // such as 22:00
 	Until string   `json:"until"`          // not part of the window
 	Days  []string `json:"days,omitempty"` // days of the week on which it begins, such as SAT; all without them
 }
 
-// Holiday is a day on which nothing fires.
+// Holiday is a day without runs.
 type Holiday struct {
 	Date string `json:"date"` // 2026-12-25
 	Name string `json:"name,omitempty"`
 }
 
-// Blackout is a time span in which nothing fires. Its end is not part of it.
+// Blackout is a period without runs. The end is exclusive.
 type Blackout struct {
 	Starts time.Time `json:"starts_at"`
 	Ends   time.Time `json:"ends_at"`
@@ -48,7 +48,7 @@ func readWeek(days []string) (w week, wrong string) {
 	return w, ""
 }
 
-// exclusions are the times in which a schedule does not fire. The zero value has none.
+// exclusions are the times in which a schedule does not run. The zero value excludes nothing.
 type exclusions struct {
 	zone      *time.Location
 	weekend   week
@@ -64,7 +64,7 @@ type window struct {
 	text        string
 }
 
-// readExclusions checks what a schedule excludes.
+// readExclusions checks the exclusions of a schedule.
 func readExclusions(w When, zone *time.Location) (x exclusions, fields []apperr.Field) {
 	x.zone = zone
 	weekend := []string{"SAT", "SUN"}

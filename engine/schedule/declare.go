@@ -171,8 +171,8 @@ func (s *Service) insertDeclared(ctx context.Context, q *db.Queries, w db.Workfl
 	return err
 }
 
-// updateDeclared changes a schedule if the definition says something else than before. Then it
-// belongs to who registered the definition.
+// updateDeclared changes a schedule if its declaration has changed. The user who registered the
+// definition becomes its owner.
 func (s *Service) updateDeclared(ctx context.Context, q *db.Queries, row db.Schedule, d declared) error {
 	if d.doc.Anchor == nil && d.doc.Starts == nil {
 		d.plan.spec.Anchor = row.Anchor.UTC()
@@ -207,7 +207,8 @@ func (s *Service) updateDeclared(ctx context.Context, q *db.Queries, row db.Sche
 	return audit.Record(ctx, q, entry("schedule.update", row, before, factsOf(row)))
 }
 
-// apply writes a declared schedule to a row. A pause by a person or a failure stays.
+// apply writes a declared schedule to a row. A schedule that a user or a failure paused stays
+// paused.
 func (d declared) apply(row *db.Schedule) error {
 	paused, reason, message := row.Paused, row.Reason, row.Message
 	if err := d.plan.apply(row); err != nil {
@@ -224,7 +225,7 @@ func (d declared) apply(row *db.Schedule) error {
 	return nil
 }
 
-// equal compares two specs besides whether they are paused.
+// equal compares two specs, except for whether they are paused.
 func equal(a, b Spec) (bool, error) {
 	a.Paused, b.Paused = false, false
 	first, err := encode(a)

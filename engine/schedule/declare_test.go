@@ -44,7 +44,7 @@ func TestDeclared(t *testing.T) {
 	require.True(t, first["report"].Declared)
 	require.Equal(t, schedule.PausedByWorkflow, first["report/slow"].Reason)
 	b.fire(noon)
-	require.Equal(t, []schedule.State{schedule.Launched}, b.states(first["report"].ID), "it fires")
+	require.Equal(t, []schedule.State{schedule.Launched}, b.states(first["report"].ID), "it runs")
 
 	b.clock.set(noon.Add(90 * time.Minute)) // the interval keeps its times
 	_, err := b.schedules.Pause(b.ctx, first["report"].ID)

@@ -80,7 +80,7 @@ func decode(fields map[string]any) (document, []apperr.Field) {
 	}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field, _, _ := strings.Cut(wrong.Field, ".")
-		problems = append(problems, apperr.Field{Path: field, Message: fmt.Sprintf("This is %s, which does not fit.", article(wrong.Value))})
+		problems = append(problems, apperr.Field{Path: field, Message: fmt.Sprintf("The value is %s, which is not valid here.", article(wrong.Value))})
 	} else if err != nil {
 		problems = append(problems, apperr.Field{Message: fmt.Sprintf("The schedule cannot be read: %v.", err)})
 	}
@@ -95,7 +95,7 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// spec returns what a document says.
+// spec returns the spec of a document.
 func (d document) spec(workflow string) (Spec, []apperr.Field) {
 	sp := Spec{
 		Workflow: workflow, Name: d.Name, Priority: query.Declared, Misfire: Misfire(d.Misfire), CatchUp: time.Duration(d.CatchUp) * time.Second, CatchUpMax: d.CatchUpMax,
@@ -123,7 +123,7 @@ func (d document) spec(workflow string) (Spec, []apperr.Field) {
 		v, err := typeregistry.DecodeJSON(d.Inputs)
 		inputs, ok := v.(map[string]any)
 		if err != nil || !ok {
-			return sp, []apperr.Field{{Path: "inputs", Message: "The inputs are a mapping of names to values."}}
+			return sp, []apperr.Field{{Path: "inputs", Message: "Inputs must be a mapping of names to values."}}
 		}
 		sp.Inputs = inputs
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Check returns what Create would refuse about a schedule, or Replace about the one with an ID. It
+// Check returns the error that Create would return, or Replace for the schedule with an ID. It
 // stores nothing.
 func (s *Service) Check(ctx context.Context, sp Spec, id *uuid.UUID) error {
 	if id != nil {
@@ -23,8 +23,8 @@ func (s *Service) Check(ctx context.Context, sp Spec, id *uuid.UUID) error {
 	return err
 }
 
-// Sample returns the inputs of the next fire of a When: tags are replaced. ok is false for a When that
-// cannot be read or does not fire. The fields name the tags that cannot be replaced.
+// Sample returns the inputs of the next run of a When, with their tags replaced. ok is false for
+// a When that is invalid or never runs. The fields name the tags that cannot be replaced.
 func (s *Service) Sample(ctx context.Context, w When, inputs map[string]any) (out map[string]any, fire time.Time, fields []apperr.Field, ok bool) {
 	sp := Spec{When: w}
 	sp.fill(s.now())
@@ -45,12 +45,12 @@ func (s *Service) Sample(ctx context.Context, w When, inputs map[string]any) (ou
 	return out, times.Scheduled, fields, true
 }
 
-// HasTag reports whether a text contains a tag of a fire.
+// HasTag reports whether a text contains a tag of a schedule.
 func HasTag(text string) bool { return tag.MatchString(text) }
 
-// SetPaused pauses or resumes the schedules of the caller's project with these IDs, and returns how
-// many changed. Resumed ones forget what they missed. It stops at the first that the caller may not
-// change.
+// SetPaused pauses or resumes the schedules of the caller's project with these IDs, and returns
+// how many it changed. Resumed schedules drop their missed runs. It stops at the first schedule
+// that the caller may not change.
 func (s *Service) SetPaused(ctx context.Context, ids []uuid.UUID, paused bool) (int, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
 		return 0, err

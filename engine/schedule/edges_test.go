@@ -105,7 +105,7 @@ func TestQueueIsBounded(t *testing.T) {
 	last := list[len(list)-1]
 	require.Equal(t, schedule.Skipped, last.State)
 	require.Equal(t, schedule.ReasonFull, last.Reason)
-	require.Contains(t, last.Message, "1000 runs already waited")
+	require.Contains(t, last.Message, "1000 runs are already waiting")
 }
 
 // TestRunNowAtAFire: launches by a person at the time of a fire, and at the same time as another one,
@@ -181,7 +181,7 @@ func TestOwnerOfResumed(t *testing.T) {
 	require.Equal(t, auth.LocalAdmin, sc.Owner.ID)
 	var n int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'schedule.own'").Scan(&n))
-	require.Zero(t, n, "the owner has the rights again")
+	require.Zero(t, n, "the owner has the permissions again")
 }
 
 // TestConditions: a fire is skipped unless the condition is true, and the schedule is paused once the

@@ -34,7 +34,7 @@ func TestFailuresWait(t *testing.T) {
 	require.Empty(t, b.occurrences(sc.ID))
 	available = true
 	require.Equal(t, config.Every, schedules.Look(ctx))
-	require.Equal(t, []schedule.State{schedule.Launched}, b.states(sc.ID), "the next look retries")
+	require.Equal(t, []schedule.State{schedule.Launched}, b.states(sc.ID), "the next attempt retries them")
 }
 
 // TestQueueAfterEdit: a queued fire is not launched with what a schedule said before an edit.

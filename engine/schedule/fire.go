@@ -19,7 +19,7 @@ import (
 // errNotDue means that another server or a user changed the schedule in the meantime.
 var errNotDue = errors.New("the schedule changed in the meantime")
 
-// errDecided means that a fire was decided before. Its clock went back.
+// errDecided means that the run was decided before, because the clock was set back.
 var errDecided = errors.New("the run was decided before")
 
 // Reasons of occurrences.
@@ -33,8 +33,8 @@ const (
 	ReasonWhen    = "when" // the condition was not true
 )
 
-// fireDue does the steps of a schedule that is due, until it no longer is or others must have their
-// turn. The next look continues.
+// fireDue processes the due runs of a schedule. To let other schedules proceed, it processes a
+// limited number; the next pass continues.
 func (s *Service) fireDue(ctx context.Context, id uuid.UUID) error {
 	start := time.Now()
 	for n := 0; n < turnSteps && time.Since(start) < turnTime && ctx.Err() == nil; n++ {
@@ -49,7 +49,7 @@ func (s *Service) fireDue(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// fireOnce does one step of a schedule. more: it may still be due.
+// fireOnce processes one step of a schedule. more reports whether the schedule may still be due.
 func (s *Service) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err error) {
 	row, err := s.queries.GetSchedule(ctx, id)
 	if db.IsNoRows(err) {
@@ -70,7 +70,7 @@ func (s *Service) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err er
 	return s.fireRow(ctx, row, now)
 }
 
-// fireRow does one step of a schedule that is due.
+// fireRow processes one step of a schedule that is due.
 func (s *Service) fireRow(ctx context.Context, row db.Schedule, now time.Time) (more bool, err error) {
 	sc, t, fields, err := s.read(ctx, s.queries, row)
 	if err != nil {
@@ -86,25 +86,25 @@ func (s *Service) fireRow(ctx context.Context, row db.Schedule, now time.Time) (
 	if st.fire == nil {
 		return st.missed.fires > 0, s.settle(ctx, row, st, nil)
 	}
-	gate, err := s.gateOf(ctx, row)
+	conditions, err := s.evaluateConditions(ctx, row)
 	if err != nil {
 		return false, err
 	}
-	if gate.stop {
-		return false, s.pause(ctx, row, PausedByStop, gate.message)
+	if conditions.stop {
+		return false, s.pause(ctx, row, PausedByStop, conditions.message)
 	}
-	err = s.fireStep(ctx, row, sc, t, st, gate)
+	err = s.fireStep(ctx, row, sc, t, st, conditions)
 	if errors.Is(err, errDecided) {
 		return true, s.settle(ctx, row, st, nil)
 	}
 	return true, err
 }
 
-// fireStep launches, queues or skips the fire of a step.
-func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, gate gate) error {
+// fireStep launches, queues or skips the run of a step.
+func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, conditions conditionResult) error {
 	o := db.InsertOccurrenceParams{ScheduleID: row.ID, FireAt: *st.fire, LastFireAt: *st.fire, Fires: 1, IntervalStart: st.start, Now: s.now()}
-	if gate.skip {
-		o.State, o.Reason, o.Message = string(Skipped), ReasonWhen, gate.message
+	if conditions.skip {
+		o.State, o.Reason, o.Message = string(Skipped), ReasonWhen, conditions.message
 		return s.settle(ctx, row, st, &o)
 	}
 	var live []uuid.UUID
@@ -123,7 +123,7 @@ func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t 
 		o.State, o.Reason, o.Message = string(Skipped), ReasonOverlap, "An execution of this schedule was still running."
 		return s.settle(ctx, row, st, &o)
 	case full:
-		o.State, o.Reason, o.Message = string(Skipped), ReasonFull, fmt.Sprintf("%d runs already waited for executions of this schedule, the maximum.", queued)
+		o.State, o.Reason, o.Message = string(Skipped), ReasonFull, fmt.Sprintf("%d runs are already waiting for executions of this schedule, which is the maximum.", queued)
 		return s.settle(ctx, row, st, &o)
 	case launchAlone:
 		return s.replace(ctx, row, sc, t, st, o, live)
@@ -134,8 +134,8 @@ func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t 
 	})
 }
 
-// replace launches a fire, and then cancels the executions that it replaces. They continue if the
-// fire cannot be launched.
+// replace launches a run, and then cancels the executions that it replaces. They continue if the
+// run cannot be launched.
 func (s *Service) replace(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, o db.InsertOccurrenceParams, live []uuid.UUID) error {
 	launched := false
 	err := s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
@@ -154,7 +154,7 @@ func (s *Service) replace(ctx context.Context, row db.Schedule, sc Schedule, t t
 	return nil
 }
 
-// load returns the executions of a schedule that run, and how many occurrences wait.
+// load returns the running executions of a schedule, and the number of queued occurrences.
 func (s *Service) load(ctx context.Context, q *db.Queries, id uuid.UUID) (live []uuid.UUID, queued int, err error) {
 	if live, err = q.LiveOccurrences(ctx, id); err != nil {
 		return nil, 0, fmt.Errorf("executions of schedule %s: %w", id, err)
@@ -174,8 +174,8 @@ func (s *Service) settle(ctx context.Context, row db.Schedule, st step, o *db.In
 	return err
 }
 
-// advance records a step, if the schedule is as it was when the step was decided. It is part of the
-// transaction that launches the execution.
+// advance records a step if the schedule has not changed since the step was decided. It is part
+// of the transaction that launches the execution.
 func (s *Service) advance(ctx context.Context, q *db.Queries, was db.Schedule, st step, o *db.InsertOccurrenceParams) error {
 	row, err := q.ClaimSchedule(ctx, was.ID)
 	if db.IsNoRows(err) {
@@ -211,8 +211,8 @@ func (s *Service) advance(ctx context.Context, q *db.Queries, was db.Schedule, s
 	return nil
 }
 
-// occur records a fire. It returns errDecided if it is recorded already; one that was skipped because
-// it was missed is decided again.
+// occur records a run. It returns errDecided if the run is already recorded; a run that was
+// skipped because it was missed is decided again.
 func (s *Service) occur(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
 	n, err := q.InsertOccurrence(ctx, o)
 	if err == nil && n == 0 {
@@ -232,8 +232,9 @@ func (s *Service) occur(ctx context.Context, q *db.Queries, o db.InsertOccurrenc
 // record writes an occurrence in a transaction.
 type record func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error
 
-// launch launches the execution of an occurrence with the rights that the owner has now. What the
-// launch does not accept becomes a refused occurrence; an owner without rights pauses the schedule.
+// launch launches the execution of an occurrence with the current permissions of the owner. If
+// the launch is refused, the occurrence is refused; if the owner lacks the permission, the
+// schedule is paused.
 func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t timing, o db.InsertOccurrenceParams, write record) error {
 	inputs, fields := render(sc.Inputs, t.times(o.IntervalStart, o.FireAt))
 	if len(fields) > 0 {
@@ -260,8 +261,9 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 	return s.refuse(ctx, row, t, o, write, err)
 }
 
-// refuse records an occurrence that cannot be launched. Other errors are retried. The first one after a launch
-// is in the audit log, from which persons are notified, unless it pauses the schedule.
+// refuse records an occurrence that cannot be launched. Other errors are retried. The first
+// refusal after a launch is recorded in the audit log, which causes notifications, unless it
+// pauses the schedule.
 func (s *Service) refuse(ctx context.Context, row db.Schedule, t timing, o db.InsertOccurrenceParams, write record, cause error) error {
 	o.State, o.ExecutionID, o.Message, o.Now = string(Refused), nil, apperr.TextOf(cause), s.now()
 	switch apperr.CodeOf(cause) { //nolint:exhaustive // the others pass
@@ -283,7 +285,8 @@ func (s *Service) refuse(ctx context.Context, row db.Schedule, t timing, o db.In
 	})
 }
 
-// FireName is a fire in the name of its execution. Seconds tell apart those of one minute.
+// FireName is the time of a run in the name of its execution. It contains seconds if the time
+// has them.
 func FireName(at time.Time) string {
 	if at.Second() != 0 {
 		return at.Format("2006-01-02 15:04:05")
@@ -291,7 +294,8 @@ func FireName(at time.Time) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// noteRefused records a refused occurrence in the audit log if it is the first since a launch.
+// noteRefused records a refused occurrence in the audit log if it is the first one since a
+// launch.
 func (s *Service) noteRefused(ctx context.Context, q *db.Queries, row db.Schedule, t timing, o db.InsertOccurrenceParams) error {
 	before, err := q.StateBeforeOccurrence(ctx, row.ID, o.FireAt)
 	if err != nil {
@@ -304,7 +308,7 @@ func (s *Service) noteRefused(ctx context.Context, q *db.Queries, row db.Schedul
 	return audit.Record(ctx, q, entry("schedule.refuse", row, nil, map[string]string{"workflow": row.WorkflowName, "run": run, "message": o.Message}))
 }
 
-// pause pauses a schedule by itself.
+// pause pauses a schedule on behalf of FlowForge.
 func (s *Service) pause(ctx context.Context, row db.Schedule, reason, message string) error {
 	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		return s.pauseIn(ctx, q, row.ID, reason, message)

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	together = 8    // schedules that fire at the same time
-	maxDue   = 1000 // schedules of one look
+	together = 8    // schedules that run concurrently
+	maxDue   = 1000 // schedules in one pass
 	slowly   = 30 * time.Second
 	clean    = time.Hour
 
-	// Of a schedule in one look. Schedules that are always due do not keep others from firing.
+	// Steps of a schedule in one pass, so that schedules that are always due do not delay others.
 	turnSteps = 10
 	turnTime  = time.Second
 )
 
-// Run fires schedules until ctx ends. The leader calls it; a second loop would do no harm, since
-// each step is a transaction that claims the schedule and checks what it found.
+// Run runs schedules until ctx ends. The leader calls it. A second loop does no harm, because
+// each step is a transaction that claims the schedule and checks its state.
 func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	var checked, cleaned time.Time
@@ -45,7 +45,7 @@ func (s *Service) Run(ctx context.Context) {
 		if now := time.Now(); woken || now.Sub(checked) > slowly {
 			checked = now
 			s.logged(ctx, "failing schedules could not be paused", s.pauseAllFailing(ctx))
-			s.logged(ctx, "schedules after a change of the clock could not be computed again", s.followClock(ctx))
+			s.logged(ctx, "schedules could not be recomputed after a clock change", s.followClock(ctx))
 		}
 		if now := time.Now(); now.Sub(cleaned) > clean {
 			cleaned = now
@@ -55,11 +55,11 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// look fires what is due, and returns how long to wait for the next look.
+// look processes everything that is due, and returns how long to wait until the next pass.
 func (s *Service) look(ctx context.Context) time.Duration {
 	err := s.fireAll(ctx)
-	s.logged(ctx, "schedules could not be fired; the next look retries", err)
-	return s.rest(ctx, err != nil)
+	s.logged(ctx, "schedules could not be run; the next attempt retries them", err)
+	return s.waitTime(ctx, err != nil)
 }
 
 func (s *Service) logged(ctx context.Context, what string, err error) {
@@ -68,9 +68,9 @@ func (s *Service) logged(ctx context.Context, what string, err error) {
 	}
 }
 
-// rest is how long the loop waits: until the next fire, and no longer than Every. After a failure it
-// is Every, since what failed is still due.
-func (s *Service) rest(ctx context.Context, failed bool) time.Duration {
+// waitTime returns how long the loop waits: until the next run, but at most Every. After a failure
+// it waits for Every, because the failed run is still due.
+func (s *Service) waitTime(ctx context.Context, failed bool) time.Duration {
 	if failed {
 		return s.config.Every
 	}
@@ -81,7 +81,7 @@ func (s *Service) rest(ctx context.Context, failed bool) time.Duration {
 	return min(max(due.Sub(s.now()), 10*time.Millisecond), s.config.Every)
 }
 
-// fireAll does what is due for all schedules.
+// fireAll processes the due runs of all schedules.
 func (s *Service) fireAll(ctx context.Context) error {
 	queues, err := s.queries.SchedulesWithQueue(ctx)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *Service) fireAll(ctx context.Context) error {
 	return errors.Join(failed, s.each(ctx, due, s.fireDue))
 }
 
-// each calls f for schedules concurrently. A failure concerns one schedule. It returns the
-// failures together.
+// each calls f for schedules concurrently. The failure of one schedule does not affect the
+// others. It returns all failures.
 func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) error {
 	slots := make(chan struct{}, together)
 	failures := make([]error, len(ids))
@@ -119,14 +119,14 @@ func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Cont
 	return errors.Join(failures...)
 }
 
-// pauseAllFailing pauses schedules whose last occurrences all failed.
+// pauseAllFailing pauses all schedules whose last occurrences failed.
 func (s *Service) pauseAllFailing(ctx context.Context) error {
 	_, err := s.pauseFailing(ctx, nil)
 	return err
 }
 
-// pauseFailing pauses schedules whose last occurrences all failed, or the one with an ID if it is such
-// a schedule. It returns how many it paused.
+// pauseFailing pauses the schedules whose last occurrences failed, or only the one with an ID.
+// It returns how many it paused.
 func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error) {
 	ids, err := s.queries.FailingSchedules(ctx, only)
 	if err != nil {
@@ -144,8 +144,8 @@ func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error
 	return len(ids), nil
 }
 
-// followClock computes the next fires again of schedules whose last fire is in the future, because the
-// clock of a server was ahead. Without it, they would not fire until then.
+// followClock recomputes the next runs of schedules whose last run is in the future because the
+// clock of a server was ahead. Without it, they would not run until that time.
 func (s *Service) followClock(ctx context.Context) error {
 	ids, err := s.queries.SchedulesAhead(ctx, s.now().Add(ClockBack))
 	if err != nil {

@@ -18,29 +18,29 @@ import (
 const (
 	// MaxMonthDays bounds the time span of a month: six weeks.
 	MaxMonthDays = 43
-	// MaxMonthFires is how many fires of one schedule a month computes: more than one every 15
-	// minutes of six weeks. Schedules that fire more often are listed without their fires.
+	// MaxMonthFires is how many runs of one schedule a month computes: more than one every 15
+	// minutes of six weeks. Schedules that run more often are listed without their runs.
 	MaxMonthFires = 4200
 	maxDayFires   = 2000
 )
 
-// Month is the fires of all schedules of a project in a time span.
+// Month contains the runs of all schedules of a project in a time span.
 type Month struct {
 	Days     []MonthDay
-	Frequent []Schedule // those that fire too often to be drawn
+	Frequent []Schedule // those that run too often to be drawn
 }
 
 // MonthDay is a day of a month, in the time zone of its reader.
 type MonthDay struct {
 	Day      time.Time // its beginning
-	Past     int       // fires that were decided
+	Past     int       // runs that were decided
 	Failed   int       // of Past
 	Upcoming int
-	Hours    [24]int // fires by hour of the clock, past and coming
-	Decided  [24]int // of Hours: fires that were decided
+	Hours    [24]int // runs by hour of the clock, past and planned
+	Decided  [24]int // of Hours: runs that were decided
 }
 
-// MonthFire is one fire on a day: coming, or decided.
+// MonthFire is one run on a day: planned, or decided.
 type MonthFire struct {
 	Schedule   string
 	ScheduleID uuid.UUID
@@ -48,8 +48,8 @@ type MonthFire struct {
 	Occurrence *Occurrence // nil: coming
 }
 
-// Month returns the days from one until before another, in their time zone. Fires before now come
-// from the occurrences, later ones are computed for schedules that are not paused.
+// Month returns the days from one until before another, in their time zone. Runs before now come
+// from the occurrences. Later ones are computed for schedules that are not paused.
 func (r Reader) Month(ctx context.Context, from, until time.Time) (Month, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -105,8 +105,8 @@ func (r Reader) Month(ctx context.Context, from, until time.Time) (Month, error)
 	return out, err
 }
 
-// eachUpcoming calls f with the coming fires of each schedule in a time span; all is false if there are
-// more than MaxMonthFires.
+// eachUpcoming calls f with the planned runs of each schedule in a time span; all is false if
+// there are more than MaxMonthFires.
 func (r Reader) eachUpcoming(ctx context.Context, project uuid.UUID, from, until time.Time, f func(sc Schedule, fires []time.Time, all bool)) error {
 	rows, err := r.schedules.queries.SearchSchedules(ctx, db.SearchSchedulesParams{ProjectID: project, Paused: new(false), MaxRows: MaxPerProject})
 	if err != nil {
@@ -139,8 +139,8 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-// between returns the fires from one time until before another; all is false if there are more than
-// MaxMonthFires.
+// between returns the runs from one time until before another; all is false if there are more
+// than MaxMonthFires.
 func (t timing) between(from, until time.Time) (fires []time.Time, all bool) {
 	for at := t.next(from.Add(-time.Nanosecond)); !at.IsZero() && at.Before(until); at = t.next(at) {
 		if len(fires) == MaxMonthFires {
@@ -151,7 +151,7 @@ func (t timing) between(from, until time.Time) (fires []time.Time, all bool) {
 	return fires, true
 }
 
-// Day returns the fires of a day, oldest first, and false if there are more than fit on a page.
+// Day returns the runs of a day, oldest first, and false if there are more than a page contains.
 func (r Reader) Day(ctx context.Context, day time.Time) ([]MonthFire, bool, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 )
 
-// launchQueued launches the first queued occurrence of a schedule, if there is room for it.
+// launchQueued launches the first queued occurrence of a schedule if the limit of running
+// executions allows it.
 func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 	row, err := s.queries.GetSchedule(ctx, id)
 	if err != nil {
@@ -32,7 +33,7 @@ func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 	}
 	o := db.InsertOccurrenceParams{ScheduleID: id, FireAt: waiting.FireAt, IntervalStart: waiting.IntervalStart, Now: s.now()}
 	return s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
-		if err := s.room(ctx, q, row); err != nil {
+		if err := s.claimForLaunch(ctx, q, row); err != nil {
 			return err
 		}
 		n, err := q.SettleOccurrence(ctx, db.SettleOccurrenceParams{
@@ -48,9 +49,9 @@ func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// room claims a schedule, and returns errNotDue if it was changed in the meantime, is paused or as
-// many of its executions run as it allows: another launch can have come first.
-func (s *Service) room(ctx context.Context, q *db.Queries, was db.Schedule) error {
+// claimForLaunch locks a schedule, and returns errNotDue if it was changed in the meantime, is paused, or
+// has reached its limit of running executions because of another launch.
+func (s *Service) claimForLaunch(ctx context.Context, q *db.Queries, was db.Schedule) error {
 	row, err := q.ClaimSchedule(ctx, was.ID)
 	if db.IsNoRows(err) {
 		return errNotDue
@@ -68,8 +69,8 @@ func (s *Service) room(ctx context.Context, q *db.Queries, was db.Schedule) erro
 	return nil
 }
 
-// RunNow launches an execution of a schedule now, with the rights of the caller. It does not change
-// when the schedule fires, and does not wait for executions that run.
+// RunNow launches an execution of a schedule now, with the permissions of the caller. It does
+// not change the times of the schedule, and does not wait for running executions.
 func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	row, _, err := s.changeable(ctx, id)
 	if err != nil {
@@ -88,7 +89,7 @@ func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	e, _, err := s.config.Executions.Launches.Launch(ctx, execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority, Name: execution.RunName(row.Name, "launched manually"),
 		Within: func(ctx context.Context, q *db.Queries, execution uuid.UUID) error {
-			if err := s.occurManually(ctx, q, t, db.InsertOccurrenceParams{
+			if err := s.recordManualRun(ctx, q, t, db.InsertOccurrenceParams{
 				ScheduleID: id, FireAt: now, Fires: 1, IntervalStart: start, State: string(Launched), Reason: ReasonManual, ExecutionID: &execution, Now: now,
 			}); err != nil {
 				return err
@@ -99,9 +100,9 @@ func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	return e.ID, err
 }
 
-// occurManually records a launch by a person. The time of an occurrence is unique in its schedule, so
-// it becomes a microsecond later than a fire or another launch at the same time.
-func (s *Service) occurManually(ctx context.Context, q *db.Queries, t timing, o db.InsertOccurrenceParams) error {
+// recordManualRun records a launch by a user. The time of an occurrence is unique in its schedule,
+// so it becomes a microsecond later than a run or another launch at the same time.
+func (s *Service) recordManualRun(ctx context.Context, q *db.Queries, t timing, o db.InsertOccurrenceParams) error {
 	for ; ; o.FireAt = o.FireAt.Add(time.Microsecond) {
 		if t.next(o.FireAt.Add(-time.Nanosecond)).Equal(o.FireAt) {
 			continue

@@ -79,7 +79,7 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Schedule, string, error
 	return list, next, nil
 }
 
-// MayChange reports whether the caller may change a schedule and launch it by hand.
+// MayChange reports whether the caller may change a schedule and launch it manually.
 func (s *Service) MayChange(ctx context.Context, sc Schedule) bool {
 	_, err := auth.AuthorizeOwner(ctx, auth.ExecutionLaunch, auth.ExecutionCancelAny, sc.ProjectID, sc.Owner.ID, absent(sc.ID))
 	return err == nil
@@ -119,24 +119,24 @@ func (s *Service) occurrences(ctx context.Context, id uuid.UUID, before *time.Ti
 	return list, next, nil
 }
 
-// Fire is a coming fire.
+// Fire is a planned run.
 type Fire struct {
 	At            time.Time // in the time zone of the schedule
-	IntervalStart time.Time // of its data interval: the fire before
+	IntervalStart time.Time // start of its data interval: the previous run
 	Note          string    // what a change of the clocks does to it
-	Excluded      string    // why it does not happen; "" for a fire that does
+	Excluded      string    // why it is excluded; "" for a run that is not
 }
 
-// MaxPreview is the most fires of a preview.
+// MaxPreview is the maximum number of runs in a preview.
 const MaxPreview = 100
 
-// Preview returns the next fires of a When, without the jitter. It returns Invalid with fields.
+// Preview returns the next runs of a When, without the jitter. It returns Invalid with fields.
 func (s *Service) Preview(ctx context.Context, w When, n int) ([]Fire, error) {
 	fires, _, err := s.Outlook(ctx, w, n)
 	return fires, err
 }
 
-// Outlook is Preview. It also returns the first times until the last fire that are excluded, at most
+// Outlook is Preview, and also returns the first excluded times before the last run, at most
 // MaxPreview.
 func (s *Service) Outlook(ctx context.Context, w When, n int) (fires, excluded []Fire, err error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
@@ -156,8 +156,8 @@ func (s *Service) Outlook(ctx context.Context, w When, n int) (fires, excluded [
 	return fires, t.exclusionsUntil(s.now(), fires), nil
 }
 
-// Fires returns the next fires of a schedule as if it were not paused, without the jitter, and the
-// first times until the last of them that are excluded.
+// Fires returns the next runs of a schedule as if it were not paused, without the jitter, and
+// the first excluded times before the last of them.
 func (s *Service) Fires(ctx context.Context, id uuid.UUID, n int) (fires, excluded []Fire, err error) {
 	row, err := s.readable(ctx, id)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Service) Fires(ctx context.Context, id uuid.UUID, n int) (fires, exclud
 	return fires, t.exclusionsUntil(s.now(), fires), nil
 }
 
-// fires are the first fires after a time.
+// fires returns the first runs after a time.
 func (t timing) fires(after time.Time, n int) []Fire {
 	var fires []Fire
 	for at := t.next(after); !at.IsZero() && len(fires) < min(n, MaxPreview); at = t.next(at) {
@@ -180,7 +180,7 @@ func (t timing) fires(after time.Time, n int) []Fire {
 	return fires
 }
 
-// exclusionsUntil are the first excluded times after a time, until the last of the fires.
+// exclusionsUntil returns the first excluded times between a time and the last of the runs.
 func (t timing) exclusionsUntil(after time.Time, fires []Fire) []Fire {
 	end := after.Add(366 * 24 * time.Hour)
 	if len(fires) > 0 {
@@ -202,7 +202,7 @@ func (t timing) exclusionsUntil(after time.Time, fires []Fire) []Fire {
 	return excluded
 }
 
-// note describes what a change of the clocks does to a fire, "" for nothing.
+// note describes the effect of a clock change on a run, or is "" if there is none.
 func (t timing) note(at time.Time) string {
 	for _, e := range t.expressions {
 		if note := e.Note(at, t.clock); note != "" {

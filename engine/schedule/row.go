@@ -58,7 +58,7 @@ func utc(t *time.Time) *time.Time {
 	return new(t.UTC())
 }
 
-// facts is what the audit log keeps of a schedule.
+// facts are the values of a schedule for the audit log.
 type facts struct {
 	Name        string          `json:"name"`
 	Expressions []string        `json:"expressions,omitempty"`

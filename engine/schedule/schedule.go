@@ -1,5 +1,5 @@
-// Package schedule launches workflows at times: by cron expressions, at intervals, or once. Each
-// fire launches at most one execution, whatever stops in between.
+// Package schedule launches workflows at set times: by cron expressions, at intervals, or once.
+// Each run launches at most one execution, even if a server stops in between.
 package schedule
 
 import (
@@ -14,10 +14,11 @@ import (
 	"github.com/flowforge/flowforge/engine/schedule/cron"
 )
 
-// Misfire is what happens to fires that were missed while the schedule was paused or no server ran.
+// Misfire defines what happens to runs that were missed because the schedule was paused or no
+// server was running.
 type Misfire string
 
-// The rules for missed fires.
+// The rules for missed runs.
 const (
 	MisfireLatest Misfire = "latest" // launch the latest one
 	MisfireSkip   Misfire = "skip"
@@ -27,7 +28,8 @@ const (
 // Misfires returns all values of Misfire, the default first.
 func Misfires() []Misfire { return []Misfire{MisfireLatest, MisfireSkip, MisfireAll} }
 
-// Overlap is what happens to a fire while as many executions of the schedule run as may.
+// Overlap defines what happens to a run that is due while the schedule has its maximum number of
+// running executions.
 type Overlap string
 
 // The rules for overlaps.
@@ -64,25 +66,25 @@ const (
 	MaxJitter      = 24 * time.Hour
 	MaxRunning     = 1000
 	MaxPauseAfter  = 100
-	MaxQueued      = 1000 // fires that wait because executions run
+	MaxQueued      = 1000 // runs that wait because executions are running
 	MaxWindows     = 20
 	MaxDeclared    = 50      // by one definition
 	MaxCondition   = 1000    // bytes of a condition
 	MaxHistory     = 100_000 // executions that a schedule keeps
-	// MaxCounted is how many missed fires are counted. A schedule that missed more says so.
+	// MaxCounted is how many missed runs are counted. The message states if there are more.
 	MaxCounted = 100_000
-	// OnTime is how late a fire can be before it counts as missed.
+	// OnTime is how late a run can be before it counts as missed.
 	OnTime = time.Minute
-	// ClockBack is how far a clock goes back before schedules are computed again: their last fires are
+	// ClockBack is how far a clock goes back before schedules are computed again: their last runs are
 	// later than now by more.
 	ClockBack = 6 * time.Hour
 	// KeepOccurrences is how long the occurrences of a schedule are kept.
 	KeepOccurrences = 90 * 24 * time.Hour
 )
 
-// When specifies when a schedule fires: by expressions, or once.
+// When specifies when a schedule runs: by expressions, or once.
 type When struct {
-	Expressions []string   // cron expressions and intervals ("@every 6h"); they fire together
+	Expressions []string   // cron expressions and intervals ("@every 6h"); they apply together
 	At          *time.Time // without expressions
 	Timezone    string     // a name such as Europe/Berlin; "" is UTC
 	Gap         cron.Gap
@@ -98,24 +100,24 @@ type When struct {
 	calendar *Calendar // nil: none
 }
 
-// Spec is what a user says about a schedule.
+// Spec contains the fields of a schedule that users set.
 type Spec struct {
 	Workflow string // name or ID
 	Name     string
 	When
-	Version    string // "": the latest at each fire
+	Version    string // "": the latest at each run
 	Inputs     map[string]any
 	Priority   query.Priority // query.Declared: that of the definition
 	Misfire    Misfire
-	CatchUp    time.Duration // older fires are not launched late; 0: a day
+	CatchUp    time.Duration // maximum age of missed runs that are launched; 0: a day
 	CatchUpMax int           // of MisfireAll; 0: 10
 	Overlap    Overlap
 	MaxRunning int           // executions at a time; 0: 1
-	Jitter     time.Duration // fires happen up to this much later, each schedule always by the same time
+	Jitter     time.Duration // maximum delay of runs; a schedule always has the same delay
 	PauseAfter int           // failures in a row; 0: never
 	Paused     bool
 
-	Condition     string // a fire is skipped unless it is true; see conditionNames
+	Condition     string // a run is skipped unless it is true; see conditionNames
 	StopWhen      string // the schedule is paused once it is true
 	KeepSucceeded *int   // executions that are kept; nil: as the retention says
 	KeepFailed    *int   // also of cancelled ones
@@ -133,8 +135,8 @@ type Schedule struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	LastAt     *time.Time
-	NextAt     *time.Time    // nil: it does not fire any more
-	Delay      time.Duration // what the jitter adds to each fire
+	NextAt     *time.Time    // nil: it will not run again
+	Delay      time.Duration // delay of each run by the jitter
 	Recent     []Occurrence  // of lists that ask for them, newest first
 	Declared   bool          // by the definition of the workflow, which alone changes it
 }
@@ -150,7 +152,8 @@ const (
 	Refused  State = "REFUSED" // the launch was not accepted
 )
 
-// Occurrence is a fire of a schedule and the outcome of it. A skipped one can stand for many.
+// Occurrence is a run of a schedule and its outcome. A skipped occurrence can stand for many
+// runs.
 type Occurrence struct {
 	FireAt        time.Time
 	LastFireAt    time.Time
@@ -167,8 +170,8 @@ type Occurrence struct {
 	Failure       string
 }
 
-// Expressions returns the expressions of the fields of a schedule, and what is wrong with the fields: only one of
-// them can be set.
+// Expressions returns the expressions in the fields of a schedule, and the invalid fields: only
+// one of them can be set.
 func Expressions(single string, several []string, every string, at *time.Time) (list []string, fields []apperr.Field) {
 	var set []string
 	for _, field := range []struct {
@@ -195,7 +198,7 @@ func Expressions(single string, several []string, every string, at *time.Time) (
 	return several, nil
 }
 
-// timing computes the fires of a When.
+// timing computes the runs of a When.
 type timing struct {
 	expressions []cron.Expression
 	at          *time.Time
@@ -244,7 +247,7 @@ func (w When) read() (timing, []apperr.Field) {
 	return t, slices.Concat(fields, excluded, w.outside())
 }
 
-// outside returns the fields of a When whose times are too far away to compute with and to write as
+// outside returns the fields of a When whose times are out of range for computations and for
 // JSON.
 func (w When) outside() (fields []apperr.Field) {
 	earliest, latest := time.Unix(0, 0), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -259,10 +262,11 @@ func (w When) outside() (fields []apperr.Field) {
 	return fields
 }
 
-// mostExclusions is how many exclusions in a row next passes. A schedule with more does not fire.
+// mostExclusions is the maximum number of consecutive exclusions that next skips. A schedule
+// with more does not run.
 const mostExclusions = 5000
 
-// next returns the first fire after a time, the zero time for none.
+// next returns the first run after a time, or the zero time if there is none.
 func (t timing) next(after time.Time) time.Time {
 	if t.starts != nil && after.Before(*t.starts) {
 		after = t.starts.Add(-time.Nanosecond)
@@ -281,7 +285,7 @@ func (t timing) next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// following returns the first time after another one that the expressions name, even if it is
+// following returns the first time after another one that the expressions match, even if it is
 // excluded.
 func (t timing) following(after time.Time) time.Time {
 	var first time.Time

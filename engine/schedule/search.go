@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Reader answers what pages show of many schedules at once: searches, months and days.
+// Reader answers queries about many schedules for pages: searches, months and days.
 type Reader struct{ schedules *Service }
 
 // Reader returns the reader of the schedules.
@@ -54,7 +54,7 @@ type Found struct {
 	Schedules []Schedule
 	Next      string // After of the next page
 	Total     int    // of the project or the workflow, without the search
-	Active    int    // of Total: those that will fire
+	Active    int    // of Total: those that will run
 	NextAt    *time.Time
 }
 
@@ -116,8 +116,8 @@ func containing(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
-// Lateness is how much later than its time an occurrence was launched, and false for one that was not
-// launched on time by the loop: queued, caught up or launched by a person.
+// Lateness returns how late an occurrence was launched. It returns false for an occurrence that
+// the loop did not launch at its time, because it was queued, caught up, or launched by a user.
 func (sc Schedule) Lateness(o Occurrence) (time.Duration, bool) {
 	if o.State != Launched || o.Reason != "" {
 		return 0, false

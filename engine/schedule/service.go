@@ -28,7 +28,7 @@ type Config struct {
 	// launched by the owner of the schedule.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
-	// Every is how often the loop looks for schedules that others made due. Zero means a second.
+	// Every is how often the loop checks for schedules that other processes made due. Zero means a second.
 	Every time.Duration
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)
@@ -37,15 +37,15 @@ type Config struct {
 	Now    func() time.Time
 }
 
-// Service keeps schedules, and fires them in the process that calls Run. It is safe for concurrent
-// use.
+// Service stores schedules, and runs them in the process that calls Run. It is safe for
+// concurrent use.
 type Service struct {
 	config  Config
 	queries *db.Queries
 	wake    chan struct{}
 }
 
-// New returns a Service that fires nothing yet.
+// New returns a Service that runs nothing yet.
 func New(c Config) *Service {
 	if c.Every == 0 {
 		c.Every = time.Second
@@ -65,7 +65,7 @@ func New(c Config) *Service {
 // now is the current time in UTC, with the precision of Postgres.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
-// Wake makes the loop of this process look at the schedules now.
+// Wake makes the loop of this process check the schedules now.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -91,8 +91,8 @@ func (s *Service) readable(ctx context.Context, id uuid.UUID) (db.Schedule, erro
 	return row, err
 }
 
-// changeable returns a schedule that the caller may change: its owner, and users who may cancel the
-// executions of others.
+// changeable returns a schedule that the caller may change: its owner, and users who may cancel
+// other users' executions.
 func (s *Service) changeable(ctx context.Context, id uuid.UUID) (db.Schedule, auth.Subject, error) {
 	row, err := s.readable(ctx, id)
 	if err != nil {
@@ -102,8 +102,8 @@ func (s *Service) changeable(ctx context.Context, id uuid.UUID) (db.Schedule, au
 	return row, subject, err
 }
 
-// Create stores a schedule. Its owner is the caller. It returns Invalid with fields, and Conflict for
-// a name that exists in the project.
+// Create stores a schedule. The caller becomes its owner. It returns Invalid with fields, and
+// Conflict for a name that exists in the project.
 func (s *Service) Create(ctx context.Context, sp Spec) (Schedule, error) {
 	p, err := s.check(ctx, sp)
 	if err != nil {
@@ -149,13 +149,13 @@ func insert(ctx context.Context, q *db.Queries, row db.Schedule, now time.Time) 
 	return audit.Record(ctx, q, entry("schedule.create", row, nil, factsOf(row)))
 }
 
-// errDeclared is the refusal to change a schedule that a definition declares.
+// errDeclared is the error for changing a schedule that a definition declares.
 func errDeclared(row db.Schedule) error {
 	return apperr.New(apperr.Conflict, "The definition of %s declares this schedule. Change or remove it there, and register the definition again.", row.WorkflowName)
 }
 
-// Replace replaces what a schedule says. The caller becomes its owner, because it then launches with
-// what the caller wrote. Errors are those of Create.
+// Replace replaces a schedule. The caller becomes its owner, because it then launches the values
+// that the caller entered. Errors are those of Create.
 func (s *Service) Replace(ctx context.Context, id uuid.UUID, sp Spec) (Schedule, error) {
 	row, _, err := s.changeable(ctx, id)
 	if err != nil {
@@ -181,7 +181,7 @@ func (s *Service) Replace(ctx context.Context, id uuid.UUID, sp Spec) (Schedule,
 	})
 }
 
-// update writes a plan to the row of a schedule that exists.
+// update writes a plan to the row of an existing schedule.
 func (p *plan) update(row *db.Schedule, now time.Time) error {
 	resumed := row.Paused && !p.spec.Paused
 	if err := p.apply(row); err != nil {
@@ -196,7 +196,7 @@ func (p *plan) update(row *db.Schedule, now time.Time) error {
 	return nil
 }
 
-// Pause keeps a schedule from firing. Executions that run continue, and queued occurrences wait.
+// Pause pauses a schedule. Running executions continue, and queued occurrences wait.
 func (s *Service) Pause(ctx context.Context, id uuid.UUID) (Schedule, error) {
 	_, subject, err := s.changeable(ctx, id)
 	if err != nil {
@@ -210,10 +210,10 @@ func (s *Service) Pause(ctx context.Context, id uuid.UUID) (Schedule, error) {
 	})
 }
 
-// Resume lets a paused schedule fire again. Fires that it missed are forgotten, or with catchUp
-// treated as its rule for misfires says. The owner stays, unless the schedule was paused because its
-// owner cannot launch the workflow and that is still so: then it belongs to the caller from now on,
-// which the audit log records as schedule.own.
+// Resume resumes a paused schedule. It drops the missed runs or, with catchUp, applies the
+// misfire rule to them. The owner does not change, unless the schedule was paused because its
+// owner cannot launch the workflow and still cannot. In that case, the caller becomes the owner,
+// and the audit log records schedule.own.
 func (s *Service) Resume(ctx context.Context, id uuid.UUID, catchUp bool) (Schedule, error) {
 	_, subject, err := s.changeable(ctx, id)
 	if err != nil {
@@ -312,7 +312,7 @@ func entry(action string, row db.Schedule, before, after any) audit.Entry {
 	return audit.Entry{Action: action, Kind: "schedule", ID: row.ID.String(), Name: row.Name, TenantID: row.TenantID, ProjectID: row.ProjectID, Old: before, New: after}
 }
 
-// taken turns a violation of the unique names into a conflict.
+// taken converts a violation of the unique names to a conflict.
 func taken(err error, name string) error {
 	if db.Constraint(err) != "schedules_name_key" {
 		return err

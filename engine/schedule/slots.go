@@ -6,12 +6,12 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// Slot is a fire of a schedule with its data interval, which begins at the fire before.
+// Slot is a run of a schedule with its data interval, which begins at the previous run.
 type Slot struct{ Fire, Start time.Time }
 
-// Slots returns the fires of a When from one time until before another, oldest first, also those
-// before it was created. all is false if there are more than most. It returns the fields of a When
-// that cannot be read.
+// Slots returns the runs of a When from one time until before another, oldest first, including
+// those before it was created. all is false if there are more than most. It returns the invalid
+// fields of the When.
 func (w When) Slots(from, until time.Time, most int) (slots []Slot, all bool, fields []apperr.Field) {
 	w.Starts, w.Ends = nil, nil
 	t, fields := w.read()
@@ -27,7 +27,7 @@ func (w When) Slots(from, until time.Time, most int) (slots []Slot, all bool, fi
 	return slots, true, nil
 }
 
-// Render replaces the tags in inputs for a slot, on the clock of a zone.
+// Render replaces the tags in inputs for a slot, in the given time zone.
 func (s Slot) Render(inputs map[string]any, zone *time.Location) (map[string]any, []apperr.Field) {
 	fire := s.Fire.In(zone)
 	return render(inputs, Times{Scheduled: fire, IntervalStart: s.Start.In(zone), IntervalEnd: fire})

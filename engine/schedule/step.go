@@ -10,31 +10,32 @@ import (
 	"github.com/google/uuid"
 )
 
-// step is what a schedule does next: it skips missed fires, and launches at most one.
+// step is the next action of a schedule: it skips missed runs, and launches at most one run.
 type step struct {
-	missed span       // fires that are not launched
+	missed span       // runs that are not launched
 	fire   *time.Time // nil: none
-	late   bool       // fire was missed
-	start  time.Time  // of the data interval of fire: the fire before
-	last   time.Time  // the last fire that is decided now
-	next   time.Time  // the fire after, zero for none
+	late   bool       // the run was missed
+	start  time.Time  // start of the data interval: the previous run
+	last   time.Time  // the last run that is decided now
+	next   time.Time  // the run after it; zero: none
 }
 
-// span is a row of fires.
+// span is a sequence of runs.
 type span struct {
 	first, last time.Time
 	fires       int64 // at most MaxCounted; then there are more
 }
 
-// decide returns the step for the fires from next until now. late is what the jitter adds to them.
-// Fires that happened long ago are missed, and the rule for misfires says what becomes of them. The
-// work does not grow with the number of missed fires, except to count up to MaxCounted of them.
+// decide returns the step for the runs from next until now. late is the delay by the jitter.
+// Runs that are long overdue are missed, and the misfire rule determines what happens to them.
+// The work does not grow with the number of missed runs, except to count up to MaxCounted of
+// them.
 func decide(ctx context.Context, t timing, sp Spec, next, now time.Time, late time.Duration) (step, error) {
 	now = now.Add(-late)
 	if next.After(now) {
 		return step{next: next}, nil
 	}
-	onTime := now.Add(-OnTime) // fires since then are on time
+	onTime := now.Add(-OnTime) // runs since then are on time
 	fire := next
 	if next.Before(onTime) {
 		fire = t.next(onTime.Add(-time.Nanosecond))
@@ -68,8 +69,8 @@ func later(bound, otherwise time.Time) time.Time {
 	return bound
 }
 
-// missed returns the first of the missed fires that the rule for misfires launches, the zero time for
-// none. Fires from next until before end were missed.
+// missed returns the first of the missed runs that the misfire rule launches, or the zero time
+// if it launches none. Runs from next until before end were missed.
 func (t timing) missed(sp Spec, next, end, now time.Time, onTime bool) time.Time {
 	from := next
 	if oldest := now.Add(-sp.CatchUp); oldest.After(from) {
@@ -99,7 +100,7 @@ func (t timing) missed(sp Spec, next, end, now time.Time, onTime bool) time.Time
 	return at
 }
 
-// span returns the fires from first until before end. It counts MaxCounted of them at most.
+// span returns the runs from first until before end. It counts at most MaxCounted of them.
 func (t timing) span(ctx context.Context, first, end time.Time) (span, error) {
 	s := span{first: first, last: later(t.latest(end, first), first)}
 	for at := first; s.fires < MaxCounted && !at.IsZero() && at.Before(end); at = t.next(at) {
@@ -111,7 +112,7 @@ func (t timing) span(ctx context.Context, first, end time.Time) (span, error) {
 	return s, nil
 }
 
-// message says what happened to the fires.
+// message describes what happened to the runs.
 func (s span) message() string {
 	if s.fires >= MaxCounted {
 		return fmt.Sprintf("The schedule could not run in time. More than %d runs were missed.", MaxCounted)
@@ -119,10 +120,10 @@ func (s span) message() string {
 	return "The schedule could not run in time."
 }
 
-// latest returns the last fire before end that is not before from, the zero time for none. It takes
-// about 50 steps, however many fires there are.
+// latest returns the last run before end that is not before from, or the zero time if there is
+// none. It takes about 50 steps, regardless of the number of runs.
 func (t timing) latest(end, from time.Time) time.Time {
-	low := time.Time{} // a fire
+	low := time.Time{} // a run
 	for length := time.Minute; low.IsZero(); length *= 2 {
 		begin, all := end.Add(-length), false
 		if !begin.After(from) {
@@ -134,7 +135,7 @@ func (t timing) latest(end, from time.Time) time.Time {
 			return time.Time{}
 		}
 	}
-	for high := end; ; { // no fire is at or after high and before end
+	for high := end; ; { // no run is at or after high and before end
 		following := t.next(low)
 		if following.IsZero() || !following.Before(high) {
 			return low
@@ -149,17 +150,17 @@ func (t timing) latest(end, from time.Time) time.Time {
 	}
 }
 
-// lookBack is how far the fire before another one is searched.
+// lookBack limits how far before searches for a run.
 const lookBack = 10 * 366 * 24 * time.Hour
 
-// before returns the fire before one, as if the schedule had always existed: the start of its data
-// interval. It is the fire itself when none is before it.
+// before returns the run before another one, as if the schedule had always existed: the start of
+// its data interval. If there is none before it, it returns the run itself.
 func (t timing) before(fire time.Time) time.Time {
 	t.starts = nil
 	return later(t.latest(fire, fire.Add(-lookBack)), fire)
 }
 
-// verdict is what happens to a fire because of the executions that run.
+// verdict is the decision about a run because of running executions.
 type verdict string
 
 const (
@@ -170,8 +171,8 @@ const (
 	full        verdict = "full" // the queue has no room
 )
 
-// overlapping decides what happens to a fire while running executions run and queued fires wait.
-// Missed fires that are all launched wait for each other.
+// overlapping decides what happens to a run while running executions run and queued runs wait.
+// Missed runs that are all launched wait for each other.
 func overlapping(sp Spec, running, queued int, late bool) verdict {
 	all := late && sp.Misfire == MisfireAll
 	switch {
@@ -190,7 +191,7 @@ func overlapping(sp Spec, running, queued int, late bool) verdict {
 	return omit
 }
 
-// delay is what the jitter adds to the fires of a schedule: always the same.
+// delay is the delay by the jitter, which is the same for all runs of a schedule.
 func delay(id uuid.UUID, jitter time.Duration) time.Duration {
 	if jitter <= 0 {
 		return 0

@@ -12,9 +12,9 @@ import (
 
 // Times are the values of the tags in inputs, in the time zone of the schedule.
 type Times struct {
-	Scheduled     time.Time // the fire, without the jitter
-	IntervalStart time.Time // the fire before
-	IntervalEnd   time.Time // the fire
+	Scheduled     time.Time // the time of the run, without the jitter
+	IntervalStart time.Time // the time of the previous run
+	IntervalEnd   time.Time // the time of the run
 }
 
 func (t Times) of(name string) (time.Time, bool) {

@@ -14,8 +14,8 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 )
 
-// Pause keeps a sweep from launching more runs. Runs that have begun continue. Pausing again changes
-// nothing; Conflict for a sweep that stops or has ended.
+// Pause prevents a sweep from launching more runs. Runs that have started continue. Pausing a
+// paused sweep changes nothing. It returns Conflict for a sweep that is stopping or has ended.
 func (s *Service) Pause(ctx context.Context, id uuid.UUID) error {
 	return s.command(ctx, id, "sweep.pause", func(_ *db.Queries, row *db.InputSweep, by string) (bool, error) {
 		switch State(row.State) {
@@ -30,7 +30,7 @@ func (s *Service) Pause(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// Resume continues a paused sweep. Conflict for one that stops or has ended.
+// Resume continues a paused sweep. It returns Conflict for one that is stopping or has ended.
 func (s *Service) Resume(ctx context.Context, id uuid.UUID) error {
 	return s.command(ctx, id, "sweep.resume", func(_ *db.Queries, row *db.InputSweep, _ string) (bool, error) {
 		switch State(row.State) {
@@ -45,8 +45,9 @@ func (s *Service) Resume(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// Stop ends a sweep: it launches nothing more. Runs that have begun finish, or are cancelled.
-// Stopping again can cancel those that were to finish; Conflict for a sweep that has ended.
+// Stop ends a sweep: it launches no more runs. Runs that have started finish, or are cancelled.
+// Another Stop can cancel those that would finish. It returns Conflict for a sweep that has
+// ended.
 func (s *Service) Stop(ctx context.Context, id uuid.UUID, cancel bool) error {
 	err := s.command(ctx, id, "sweep.stop", func(q *db.Queries, row *db.InputSweep, by string) (bool, error) {
 		switch State(row.State) {
@@ -93,8 +94,8 @@ func (s *Service) command(ctx context.Context, id uuid.UUID, action string, f fu
 	return s.change(ctx, id, action, func(q *db.Queries, row *db.InputSweep) (bool, error) { return f(q, row, subject.Name) })
 }
 
-// Change changes a sweep. It returns Invalid with fields, and Conflict for a sweep that stops. More
-// runs continue a sweep that has ended.
+// Change changes a sweep. It returns Invalid with fields, and Conflict for a sweep that is
+// stopping. More runs continue a sweep that has ended.
 func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, error) {
 	if err := s.changeable(ctx, id); err != nil {
 		return Sweep{}, err
@@ -119,7 +120,7 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, erro
 	return s.Get(ctx, id)
 }
 
-// apply changes row, and returns what is wrong with an edit.
+// apply changes row, and returns the problems of an edit.
 func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSweep) (fields []apperr.Field, err error) {
 	if e.Name != nil {
 		row.Name = strings.TrimSpace(*e.Name)
@@ -129,7 +130,7 @@ func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSwee
 	}
 	if e.Parallelism != nil {
 		if *e.Parallelism < 1 || *e.Parallelism > MaxParallelism {
-			fields = append(fields, apperr.Field{Path: "parallelism", Message: fmt.Sprintf("Enter 1 to %d runs at the same time.", MaxParallelism)})
+			fields = append(fields, apperr.Field{Path: "parallelism", Message: fmt.Sprintf("Enter 1 to %d concurrent runs.", MaxParallelism)})
 		} else {
 			row.Parallelism = int32(*e.Parallelism)
 		}
@@ -170,7 +171,7 @@ func applyStopping(sw Sweep, e EarlyStopping, row *db.InputSweep) (fields []appe
 	return fields, err
 }
 
-// applySpace replaces the space for the runs to come.
+// applySpace replaces the space of future runs.
 func (s *Service) applySpace(ctx context.Context, sw Sweep, next space.Space, row *db.InputSweep) ([]apperr.Field, error) {
 	v, err := s.config.Workflows.VersionByID(ctx, sw.VersionID)
 	if err != nil {
@@ -193,8 +194,9 @@ func (s *Service) applySpace(ctx context.Context, sw Sweep, next space.Space, ro
 	return nil, nil
 }
 
-// applyRuns changes the number of runs, and continues an ended sweep if the edit has runs, or
-// the space of a grid, which has runs of its own. Runs that were stopped do not come back otherwise.
+// applyRuns changes the number of runs. It continues an ended sweep if the edit sets the number
+// of runs, or the space of a grid, which determines its number of runs. Otherwise, stopped runs
+// do not continue.
 func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.InputSweep) ([]apperr.Field, error) {
 	path, planned := "runs", int(row.Planned)
 	more := e.Runs != nil || e.AddRuns != nil || e.Space != nil && sw.Method == Grid

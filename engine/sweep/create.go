@@ -200,7 +200,7 @@ func (s *Service) isSweep(ctx context.Context, ref string) bool {
 	return err == nil
 }
 
-// fill sets defaults and returns what is wrong besides the space.
+// fill sets defaults and returns the problems outside the space.
 func (p *plan) fill(spaced bool) []apperr.Field {
 	var fields []apperr.Field
 	spec := &p.spec
@@ -224,7 +224,7 @@ func (p *plan) fill(spaced bool) []apperr.Field {
 		spec.Parallelism = DefaultParallel
 	}
 	if spec.Parallelism < 1 || spec.Parallelism > MaxParallelism {
-		wrong("parallelism", "Enter 1 to %d runs at the same time.", MaxParallelism)
+		wrong("parallelism", "Enter 1 to %d concurrent runs.", MaxParallelism)
 	}
 	if !(spec.GPUHours >= 0) || spec.GPUHours > 1e12 {
 		wrong("gpu_hours", "Enter 0 for no budget, or a number above 0.")
@@ -322,7 +322,7 @@ func (p *plan) checkOutput(name string) []apperr.Field {
 	return []apperr.Field{{Path: "objective.output", Message: message}}
 }
 
-// fill sets the defaults of the rule, and returns what is wrong.
+// fill sets the defaults of the rule and returns its problems.
 func (e *EarlyStopping) fill() []apperr.Field {
 	if e.Rule == "" {
 		e.Rule = NoRule

@@ -34,7 +34,7 @@ func (s *Service) Run(ctx context.Context) {
 	defer ticks.Stop()
 	for {
 		if err := d.look(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("sweeps could not be driven; the next look retries", "error", err)
+			s.config.Logger.Warn("sweeps could not be driven; the next attempt retries them", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -90,11 +90,11 @@ func (d *driver) advance(ctx context.Context, id uuid.UUID) {
 	}
 	defer func() { <-d.slots }()
 	if err := d.s.guarded(ctx, id); err != nil && ctx.Err() == nil {
-		d.s.config.Logger.Warn("a sweep could not be driven; the next look retries", "sweep", id, "error", err)
+		d.s.config.Logger.Warn("a sweep could not be driven; the next attempt retries them", "sweep", id, "error", err)
 	}
 }
 
-// advance does for one sweep what can be done now.
+// advance does everything for one sweep that can be done now.
 func (s *Service) advance(ctx context.Context, id uuid.UUID) error {
 	row, err := s.queries.GetInputSweep(ctx, id)
 	if db.IsNoRows(err) { // its workflow or project was deleted
@@ -166,9 +166,10 @@ func totalsOf(rows []db.CountSweepRunsRow, id uuid.UUID) totals {
 	return t
 }
 
-// propose writes the values of the next runs, as many as may run alongside those that do. Runs that wait
-// for quota count: they keep their place in the queue, and a sweep that launched past them would fill the
-// queue with runs that a change of its space, its budget or its results can no longer reach.
+// propose writes the values of the next runs, up to the number that may run concurrently. Runs
+// that wait for quota count: they keep their position in the queue, and a sweep that launched
+// more would fill the queue with runs that a change of its space, its budget or its results can
+// no longer affect.
 func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) error {
 	t, err := s.totals(ctx, s.queries, sw.ID)
 	if err != nil {
@@ -225,7 +226,8 @@ func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) erro
 	return nil
 }
 
-// refuse records that the inputs of a run are not accepted. stop: too many in a row.
+// refuse records that the inputs of a run were rejected. stop reports that too many were
+// rejected in a row.
 func (s *Service) refuse(ctx context.Context, id uuid.UUID, number, refused int, cause error) (stop bool, err error) {
 	message := apperr.TextOf(cause)
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
@@ -243,7 +245,7 @@ func (s *Service) refuse(ctx context.Context, id uuid.UUID, number, refused int,
 	return true, s.halt(ctx, id, Paused, ReasonAllRefused, fmt.Sprintf("The last %d runs could not be launched. %s", refused, message))
 }
 
-// refusedAll pauses a sweep when nothing of it can be launched; other errors are retried.
+// refusedAll pauses a sweep when none of its runs can be launched. Other errors are retried.
 func (s *Service) refusedAll(ctx context.Context, id uuid.UUID, err error) error {
 	switch apperr.CodeOf(err) { //nolint:exhaustive // the others pass
 	case apperr.Forbidden, apperr.NotFound, apperr.Unauthenticated:
@@ -254,7 +256,7 @@ func (s *Service) refusedAll(ctx context.Context, id uuid.UUID, err error) error
 	return fmt.Errorf("launch runs of sweep %s: %w", id, err)
 }
 
-// halt pauses or stops a sweep that runs.
+// halt pauses or stops a running sweep.
 func (s *Service) halt(ctx context.Context, id uuid.UUID, to State, reason, message string) error {
 	action := "sweep.pause"
 	if to == Stopping {
@@ -306,8 +308,8 @@ func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
 	})
 }
 
-// expire writes how long an ended sweep is kept, if its definition says so. A definition that was
-// removed says nothing.
+// expire stores how long an ended sweep is kept, if its definition sets that. A removed
+// definition sets nothing.
 func (s *Service) expire(ctx context.Context, row *db.InputSweep) error {
 	v, err := s.config.Workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if apperr.Is(err, apperr.NotFound) {

@@ -26,7 +26,7 @@ func (s *Service) guarded(ctx context.Context, id uuid.UUID) (err error) {
 	return err
 }
 
-// giveUp pauses a sweep whose next runs cannot be chosen, whenever it tries; other errors are retried.
+// giveUp pauses a sweep whose next runs can never be chosen. Other errors are retried.
 func (s *Service) giveUp(ctx context.Context, id uuid.UUID, err error) error {
 	if unreadable(err) {
 		return err

@@ -21,10 +21,10 @@ import (
 	"github.com/flowforge/flowforge/engine/sweep/stopping"
 )
 
-// leastGrowth is by how much the GPU-hours of a run grow before its row is written again.
+// leastGrowth is the growth of a run's GPU-hours after which its row is written again.
 const leastGrowth = 1.01
 
-// observed is what changes of a run.
+// observed contains the values of a run that change.
 type observed struct {
 	Number     int32              `json:"number"`
 	State      RunState           `json:"state"`
@@ -40,7 +40,7 @@ type observed struct {
 	Settled    bool               `json:"settled"`
 }
 
-// observer reads how far the runs of a sweep have come.
+// observer reads the progress of the runs of a sweep.
 type observer struct {
 	s       *Service
 	sweep   Sweep
@@ -51,8 +51,8 @@ type observer struct {
 	hours   map[uuid.UUID]float64
 }
 
-// observe writes the states and objectives of the runs that have not settled, and stops early those
-// that promise little.
+// observe writes the states and objectives of the runs that have not settled, and stops
+// unpromising runs early.
 func (s *Service) observe(ctx context.Context, row db.InputSweep, sw Sweep) error {
 	rows, err := s.queries.UnsettledSweepRuns(ctx, sw.ID)
 	if err != nil {
@@ -101,7 +101,7 @@ func ruleOf(sw Sweep) stopping.Rule {
 	return stopping.Rule{Kind: stopping.Kind(e.Rule), Lower: sw.Objective.Goal == Minimize, MinStep: e.MinStep, MinRuns: e.MinRuns, Factor: e.Factor}
 }
 
-// fromObserved is what the row of a run has.
+// fromObserved returns the values in the row of a run.
 func fromObserved(r db.UnsettledSweepRunsRow) (observed, error) {
 	o := observed{
 		Number: r.Number, State: RunState(r.State), Objective: r.Objective, Step: r.Step, BestStep: r.BestStep, Rungs: map[string]float64{},
@@ -163,7 +163,7 @@ func (o *observer) note(step string, number int32, v float64) {
 	o.rungs[step][number] = v
 }
 
-// look returns what a run is now.
+// look returns the current state of a run.
 func (o *observer) look(ctx context.Context, r db.UnsettledSweepRunsRow, run observed) (observed, error) {
 	if r.FoundID == nil || r.Status == nil {
 		run.Settled = true
@@ -284,7 +284,8 @@ func (o *observer) compare(id uuid.UUID, run observed, ended bool) observed {
 	return run
 }
 
-// cancel cancels the executions of runs that are being stopped early, unless it was requested.
+// cancel cancels the executions of runs that are stopped early, unless their cancellation was
+// requested already.
 func (o *observer) cancel(ctx context.Context, rows []db.UnsettledSweepRunsRow, changed []observed) error {
 	stops := map[int32]string{}
 	for _, c := range changed {

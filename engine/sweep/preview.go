@@ -13,8 +13,8 @@ import (
 // previewed is the number of combinations that a preview shows.
 const previewed = 5
 
-// Preview returns what would happen to a sweep, and creates nothing. Errors are those of Create,
-// except that invalid values are Problems. Only the leader knows what fits now.
+// Preview returns the effect of a sweep without creating anything. Its errors are those of
+// Create, except that invalid values are Problems. Only the leader knows which runs fit now.
 func (s *Service) Preview(ctx context.Context, spec Spec) (Preview, error) {
 	p, problems, err := s.check(ctx, spec)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p *plan) first(seed int64) []space.Combination {
 	return list
 }
 
-// forecast adds what fits now.
+// forecast adds which runs fit now.
 func (s *Service) forecast(ctx context.Context, p *plan, out *Preview) error {
 	f := p.check.Forecast
 	switch f.Verdict {

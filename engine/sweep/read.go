@@ -114,7 +114,7 @@ func runOf(r db.InputSweepRun) Run {
 	return run
 }
 
-// comparable reports whether a run counts among the best: those that failed or were cancelled do not.
+// comparable reports whether a run can be among the best. Failed and cancelled runs cannot.
 func (r Run) comparable() bool {
 	return r.Objective != nil && (r.State == RunRunning || r.State == RunSucceeded || r.State == RunStoppedEarly)
 }

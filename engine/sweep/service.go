@@ -85,7 +85,7 @@ func New(c Config) *Service {
 // now is the current time in UTC, with the precision of Postgres.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
-// Wake makes the driver of this process look at the sweeps soon.
+// Wake makes the driver of this process check the sweeps soon.
 func (s *Service) Wake() {
 	select {
 	case s.wake <- struct{}{}:
@@ -158,7 +158,7 @@ func (s *Service) save(ctx context.Context, q *db.Queries, row *db.InputSweep) e
 	})
 }
 
-// facts is what the audit log keeps of a sweep.
+// facts are the fields for the audit log.
 type facts struct {
 	State       string          `json:"state"`
 	Message     string          `json:"message,omitempty"`

@@ -1,5 +1,5 @@
-// Package sweep launches a workflow many times with different inputs, compares what the runs
-// achieve, and stops early those that promise little. A run is an execution like any other.
+// Package sweep launches a workflow many times with different inputs, compares the results of
+// the runs, and stops unpromising runs early. A run is an execution like any other.
 package sweep
 
 import (
@@ -26,7 +26,7 @@ const (
 // Methods returns all values of Method.
 func Methods() []Method { return []Method{Grid, Random, Sobol, TPE} }
 
-// Goal is which objective is better.
+// Goal defines which objective is better.
 type Goal string
 
 // The goals.
@@ -66,7 +66,7 @@ func (o Objective) Better(a, b float64) bool {
 	return a > b
 }
 
-// Rule is how a sweep stops runs early.
+// Rule defines how a sweep stops runs early.
 type Rule string
 
 // The rules of early stopping.
@@ -92,7 +92,7 @@ const (
 	DefaultParallel = 4
 )
 
-// Spec is what users ask for.
+// Spec is a request for a sweep.
 type Spec struct {
 	Workflow      string // name or ID
 	Version       string // "" is the latest
@@ -116,7 +116,7 @@ type Spec struct {
 // State of a sweep.
 type State string
 
-// The states. A sweep that stops launches nothing more and ends with its last run.
+// The states. A sweep in the state Stopping launches no more runs and ends with its last run.
 const (
 	Running   State = "RUNNING"
 	Paused    State = "PAUSED"
@@ -245,7 +245,7 @@ type Importances struct {
 	Message    string       // why there are none
 }
 
-// Preview is what would happen to a Spec.
+// Preview is the effect of a Spec.
 type Preview struct {
 	Version      string
 	Problems     []apperr.Field // with them, the rest may be missing
@@ -278,7 +278,8 @@ const (
 	FitUnknown Fits = "unknown"
 )
 
-// Edit changes a sweep; nil fields stay. A new space applies to runs that are not proposed yet.
+// Edit changes a sweep. nil fields are unchanged. A new space applies to runs that have not been
+// proposed yet.
 type Edit struct {
 	Name          *string
 	Runs          *int // in total

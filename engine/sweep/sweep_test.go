@@ -234,7 +234,7 @@ func TestARequestIsRepeatedByItsKey(t *testing.T) {
 	require.Equal(t, apperr.Conflict, apperr.CodeOf(err))
 }
 
-// TestASweepThatCannotLaunchPauses: launches that are refused, and a creator without rights.
+// TestASweepThatCannotLaunchPauses: launches that are refused, and a creator without permissions.
 func TestASweepThatCannotLaunchPauses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// unreadableError indicates that stored JSON does not have the form that this server expects.
+// unreadableError reports that stored JSON does not have the format that this server expects.
 type unreadableError struct {
 	part  string // such as "space"
 	cause error
@@ -38,7 +38,7 @@ func part(name string, raw json.RawMessage, into any) error {
 	return nil
 }
 
-// unreadableMessage is what users see of an unreadableError.
+// unreadableMessage is the text of an unreadableError for users.
 func unreadableMessage(err error) string {
 	e, ok := errors.AsType[*unreadableError](err)
 	if !ok {
@@ -47,7 +47,7 @@ func unreadableMessage(err error) string {
 	return fmt.Sprintf("This server cannot read the stored field %q (%v). A newer server may have written it.", e.part, e.cause)
 }
 
-// legible returns what can be read of a sweep, so that one faulty row does not hide a list.
+// legible returns the readable parts of a sweep, so that one faulty row does not hide a list.
 func legible(row db.InputSweep) Sweep {
 	sw, err := fromRow(row)
 	if err != nil {
@@ -56,8 +56,8 @@ func legible(row db.InputSweep) Sweep {
 	return sw
 }
 
-// setAside pauses a sweep that cannot be read; one that stops stays so. The driver leaves it alone
-// until a user resumes or stops it, since looking again would find the same.
+// setAside pauses a sweep that cannot be read. A stopping sweep stays in that state. The driver
+// ignores it until a user resumes or stops it, because nothing would have changed.
 func (s *Service) setAside(ctx context.Context, id uuid.UUID, cause error) error {
 	changed := false
 	err := s.change(auth.AsSystem(ctx), id, "sweep.pause", func(_ *db.Queries, row *db.InputSweep) (bool, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/flowforge/flowforge/engine/sweep/space"
 )
 
-// source is where the values of runs come from. Equal sources give equal values, so nothing must be
-// remembered but the number of the next run, and for a grid the combinations of the runs.
+// source is the origin of the values of runs. Equal sources give equal values, so only the
+// number of the next run must be stored, and for a grid the combinations of the runs.
 type source struct {
 	method Method
 	space  space.Checked
@@ -119,8 +119,8 @@ func combinationKey(c space.Combination) (string, error) {
 	return string(raw), err
 }
 
-// suggest gets values from Optuna, which learns from the runs so far. Runs whose values another
-// space gave, and those that failed, are left out.
+// suggest gets values from Optuna, which learns from the runs so far. It leaves out runs whose
+// values came from another space, and failed runs.
 func (s *Service) suggest(ctx context.Context, sw Sweep, src source, number, n int) ([]space.Combination, error) {
 	rows, err := s.queries.SweepHistory(ctx, sw.ID)
 	if err != nil {

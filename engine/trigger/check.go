@@ -32,7 +32,7 @@ type checked struct {
 	settings     []byte // nil for kinds that have none
 }
 
-// check fills in defaults and returns Invalid with the fields at fault.
+// check fills in the defaults of a spec and returns Invalid with all invalid fields.
 func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (checked, error) {
 	sp.Name, sp.Filter, sp.Secret = strings.TrimSpace(sp.Name), strings.TrimSpace(sp.Filter), strings.TrimSpace(sp.Secret)
 	sp.fill()
@@ -84,7 +84,7 @@ func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (che
 	return c, apperr.InvalidFields("The trigger has invalid values.", append(fields, problems...))
 }
 
-// problems are what is wrong with a spec by itself.
+// problems returns the invalid fields of a spec, without looking up other objects.
 func (sp *Spec) problems() (fields []apperr.Field) {
 	var refuse refuser = func(when bool, field, format string, args ...any) {
 		if when {
@@ -119,7 +119,7 @@ func (sp *Spec) problems() (fields []apperr.Field) {
 	return append(fields, checkTags(sp.known(), "inputs", sp.Inputs)...)
 }
 
-// refuser notes that a field has a wrong value.
+// refuser adds a field with an invalid value.
 type refuser func(when bool, field, format string, args ...any)
 
 // at returns a refuser of the fields below a path.
@@ -127,7 +127,7 @@ func (r refuser) at(path string) refuser {
 	return func(when bool, field, format string, args ...any) { r(when, path+"."+field, format, args...) }
 }
 
-// fill keeps the settings of the kind alone, trims texts and sets defaults.
+// fill keeps only the settings of the kind, trims texts and sets defaults.
 func (sp *Spec) fill() {
 	poll, bucket, join := sp.HTTP, sp.S3, sp.Join
 	sp.HTTP, sp.S3, sp.Join = nil, nil, nil
@@ -141,7 +141,8 @@ func (sp *Spec) fill() {
 	}
 }
 
-// executionProblems are what is wrong with the executions that a trigger or a condition waits for.
+// executionProblems returns the invalid fields for the executions that a trigger or a condition
+// waits for.
 func executionProblems(sources, ends []string, refuse refuser) {
 	refuse(len(sources) == 0, "sources", "Enter at least one workflow.")
 	refuse(len(sources) > maxList, "sources", "Enter at most %d names.", maxList)

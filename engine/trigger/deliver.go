@@ -24,7 +24,7 @@ import (
 // errRepeated means that the event was received before.
 var errRepeated = errors.New("the event was received before")
 
-// event is something that happened.
+// event is an event that triggers receive.
 type event struct {
 	key     string // identifies it within its trigger
 	subject string
@@ -36,8 +36,9 @@ type event struct {
 	within func(ctx context.Context, q *db.Queries) error
 }
 
-// ExecutionEnded launches the workflows whose triggers wait for the end of an execution. It can be
-// called again for the same end, and must be after an error. Runs of sweeps cause nothing.
+// ExecutionEnded launches the workflows whose triggers wait for the end of an execution. Callers
+// can repeat the call for the same end, and must do so after an error. Runs of sweeps do not
+// launch triggers.
 func (s *Service) ExecutionEnded(ctx context.Context, e query.Execution) error {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return err
@@ -112,7 +113,7 @@ func (s *Service) depthAfter(ctx context.Context, id uuid.UUID) (int, error) {
 	return int(row.Depth) + 1, nil
 }
 
-// executionEnv is what expressions read of an ended execution.
+// executionEnv returns the values of an ended execution that expressions can read.
 func executionEnv(e query.Execution) map[string]any {
 	env := map[string]any{
 		"id": e.ID.String(), "workflow": e.WorkflowName, "version": e.Version, "name": e.Name, "state": string(e.Status),
@@ -127,7 +128,7 @@ func executionEnv(e query.Execution) map[string]any {
 	return env
 }
 
-// decision is what a trigger does about an event.
+// decision is the decision of a trigger about an event.
 type decision struct {
 	outcome         Outcome
 	reason, message string
@@ -225,7 +226,8 @@ func (s *Service) launch(ctx context.Context, row db.Trigger, t Trigger, ev even
 	return err
 }
 
-// refusal is the decision about an event whose launch was refused for good. Other errors are returned.
+// refusal returns the decision about an event whose launch was refused permanently. It returns
+// other errors unchanged.
 func refusal(err error) (decision, error) {
 	d := decision{outcome: Failed, message: apperr.TextOf(err)}
 	switch apperr.CodeOf(err) { //nolint:exhaustive // the others are temporary
@@ -239,8 +241,8 @@ func refusal(err error) (decision, error) {
 	return d, nil
 }
 
-// record writes a delivery and what goes with it, or returns errRepeated. q is a transaction. The delivery
-// comes first, since it locks the trigger as changes of the trigger do.
+// record writes a delivery and its related rows, or returns errRepeated. q is a transaction. The
+// delivery is written first, because it locks the trigger like changes of the trigger do.
 func (s *Service) record(ctx context.Context, q *db.Queries, row db.Trigger, ev event, dec decision, launched *uuid.UUID) error {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -273,8 +275,8 @@ func (s *Service) record(ctx context.Context, q *db.Queries, row db.Trigger, ev 
 	return nil
 }
 
-// noteFailed records a failed delivery in the audit log, from which persons are notified, if it is the first
-// since a launch.
+// noteFailed records a failed delivery in the audit log, which causes notifications, if it is
+// the first one since a launch.
 func noteFailed(ctx context.Context, q *db.Queries, row db.Trigger, ev event, dec decision, id uuid.UUID) error {
 	before, err := q.OutcomeBeforeDelivery(ctx, row.ID, id)
 	if err != nil {
@@ -286,7 +288,7 @@ func noteFailed(ctx context.Context, q *db.Queries, row db.Trigger, ev event, de
 	return audit.Record(auth.AsSystem(ctx), q, entry("trigger.fail", row, nil, map[string]string{"workflow": row.WorkflowName, "run": ev.subject, "message": dec.message}))
 }
 
-// recorded returns the delivery of an event, and removes what is no longer kept.
+// recorded returns the delivery of an event, and removes deliveries that are no longer kept.
 func (s *Service) recorded(ctx context.Context, trigger uuid.UUID, key string) (Delivery, error) {
 	d, err := s.queries.DeliveryOfKey(ctx, trigger, key)
 	if err != nil {

@@ -17,17 +17,18 @@ import (
 )
 
 const (
-	// lookEvery is the time between two looks without a wake-up.
-	lookEvery = 2 * time.Second
+	// passInterval is the time between two passes without a wake-up.
+	passInterval = 2 * time.Second
 	// feedChunk is how many positions of the feed one step reads.
 	feedChunk = 500
 )
 
-// Wake makes Run look at the feed now.
+// Wake makes Run check the feed now.
 func (s *Service) Wake() { signal(s.wake) }
 
-// Run passes the events of the feed to triggers, repeats launches that failed, and polls, until ctx ends.
-// The leader calls it; a second loop would launch nothing twice, since each launch records its delivery.
+// Run passes the events of the feed to triggers, retries failed launches, and polls, until ctx
+// ends. The leader calls it. A second loop launches nothing twice, because each launch records
+// its delivery.
 func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	var all sync.WaitGroup
@@ -48,17 +49,18 @@ func (s *Service) runFeed(ctx context.Context) {
 			pruned, err = time.Now(), joining{s}.pruneJoins(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("events could not be passed to triggers; the next look retries", "error", err)
+			s.config.Logger.Warn("events could not be passed to triggers; the next attempt retries them", "error", err)
 		}
 		if !more || err != nil {
-			rest(ctx, s.wake, lookEvery)
+			waitForSignal(ctx, s.wake, passInterval)
 		}
 	}
 }
 
-// ReceiveEvents passes the next events of the feed to the triggers that wait for them, and reports whether
-// there are more. Its progress is stored after all triggers have decided, so an event is repeated after a
-// stop in between, and the key of its delivery prevents a second launch. One caller may use it at a time.
+// ReceiveEvents passes the next events of the feed to the triggers that wait for them, and
+// reports whether there are more. It stores its progress after all triggers have decided. If it
+// stops before that, events are repeated, and the keys of their deliveries prevent a second
+// launch. Only one caller may use it at a time.
 func (s *Service) ReceiveEvents(ctx context.Context) (more bool, err error) {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return false, err
@@ -129,7 +131,7 @@ func matches(kind Kind, sources []string, env map[string]any) bool {
 	})
 }
 
-// feedEnv is what expressions read of an event of the feed.
+// feedEnv returns the values of an event of the feed that expressions can read.
 func feedEnv(kind Kind, e db.EventFeed) (map[string]any, error) {
 	data := map[string]any{}
 	if err := decode(e.Data, &data); err != nil {
@@ -154,7 +156,8 @@ func textOf(id *uuid.UUID) any {
 	return id.String()
 }
 
-// eventProblems are what is wrong with the events that a trigger or a condition waits for.
+// eventProblems returns the invalid fields for the events that a trigger or a condition waits
+// for.
 func eventProblems(kind Kind, sources, stages []string, refuse refuser) {
 	what := map[Kind]string{OnArtifact: "artifact", OnDataset: "dataset", OnModel: "model", OnEvent: "type of events"}[kind]
 	refuse(len(sources) == 0, "sources", "Enter at least one %s, or a pattern with *.", what)

@@ -11,7 +11,8 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 )
 
-// Join is what a trigger of OnAll waits for: an event of each condition, with the same key, within a window.
+// Join defines the events that a trigger of OnAll waits for: an event for each condition, with
+// the same key, within a window.
 type Join struct {
 	All    []Condition `json:"all,omitempty"`
 	Within string      `json:"within,omitempty"` // a duration, such as 24h
@@ -72,7 +73,7 @@ func (j *Join) filled() *Join {
 	return &out
 }
 
-// problems are what is wrong with a join.
+// problems returns the invalid fields of a join.
 func (j *Join) problems(refuse refuser) {
 	refuse(len(j.All) < 2 || len(j.All) > MaxConditions, "all", "Enter 2 to %d conditions.", MaxConditions)
 	within, err := units.ParseDuration(j.Within)
@@ -96,7 +97,7 @@ func (c *Condition) problems(by string, known map[string]bool, refuse refuser) {
 	case !conditionName.MatchString(c.Name) || !readable(c.Name):
 		refuse(true, "name", "Enter lower-case letters, digits and underscores, beginning with a letter, such as images.")
 	case known[c.Name]:
-		refuse(true, "name", "The name %q is taken. Each condition needs its own.", c.Name)
+		refuse(true, "name", "The name %q is already used. Each condition needs a unique name.", c.Name)
 	}
 	switch c.Kind { //nolint:exhaustive // the others are no conditions
 	case OnExecution:
@@ -116,11 +117,11 @@ func (c *Condition) problems(by string, known map[string]bool, refuse refuser) {
 	}
 	if c.By == "" && by != "" && len(by) <= maxExpression {
 		problem := checkExpression(knownOf(c.Kind), by)
-		refuse(problem != "", "by", "The key of the join does not fit this condition, so it needs its own. %s", problem)
+		refuse(problem != "", "by", "The key of the join cannot be evaluated for this condition. Set a key for the condition. %s", problem)
 	}
 }
 
-// readable reports whether expressions can read a value by a name. Words of the language are not names.
+// readable reports whether expressions can use a name. Keywords of the language are not names.
 func readable(name string) bool {
 	e, err := expression.Parse(name)
 	if err != nil {
@@ -139,7 +140,7 @@ func (j *Join) window() time.Duration {
 	return within
 }
 
-// keyOf returns the key of an event of a condition, and what is wrong with it.
+// keyOf returns the key of an event for a condition, or the problem of the key.
 func (j *Join) keyOf(c Condition, env map[string]any) (key, problem string) {
 	text := c.By
 	if text == "" {
@@ -175,7 +176,7 @@ func (j *Join) keyed() bool {
 	return j.By != "" || slices.ContainsFunc(j.All, func(c Condition) bool { return c.By != "" })
 }
 
-// fits reports whether an event of the feed has the type for which a condition waits.
+// fits reports whether an event of the feed has the type that a condition waits for.
 func (c Condition) fits(kind string, data map[string]any) bool {
 	switch c.Kind { //nolint:exhaustive // executions are not received from the feed
 	case OnArtifact:

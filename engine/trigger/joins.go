@@ -34,8 +34,9 @@ func (s joining) receiveForJoin(ctx context.Context, row db.Trigger, e db.EventF
 	}, func(c Condition) (map[string]any, error) { return feedEnv(c.Kind, e) })
 }
 
-// joinMatching passes an event to the conditions of a join that wait for it. env returns what the
-// expressions of a condition read; without it, that is what the event has.
+// joinMatching passes an event to the conditions of a join that wait for it. env returns the
+// values that the expressions of a condition read; if it is nil, these are the values of the
+// event.
 func (s joining) joinMatching(ctx context.Context, row db.Trigger, ev event, at time.Time, waits func(Condition) bool, env ...func(Condition) (map[string]any, error)) error {
 	t, err := triggerOf(row)
 	if err != nil {
@@ -61,8 +62,8 @@ func (s joining) joinMatching(ctx context.Context, row db.Trigger, ev event, at 
 	return errors.Join(failures...)
 }
 
-// join adds an event to the join of its key. The event that completes the join stores the launch in the
-// same transaction. Events that do not count are deliveries that say why.
+// join adds an event to the join of its key. The event that completes the join stores the launch
+// in the same transaction. Ignored events become deliveries that state the reason.
 func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition, ev event, at time.Time) error {
 	dec := decide(Trigger{Spec: Spec{Filter: c.Filter}}, ev)
 	key := ""
@@ -84,7 +85,7 @@ func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition,
 		if dec.outcome == Launched && j.keyed() {
 			switch _, err := q.CompleteJoin(ctx, row.ID, key); {
 			case err == nil:
-				dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("All events of %s had arrived before, so this one does not count.", key)}
+				dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("All events of %s have already arrived, so this one is ignored.", key)}
 			case !db.IsNoRows(err):
 				return fmt.Errorf("find join %s: %w", key, err)
 			}
@@ -165,7 +166,8 @@ func newest(events []db.TriggerJoinEvent) time.Time {
 	return slices.MaxFunc(events, func(a, b db.TriggerJoinEvent) int { return a.At.Compare(b.At) }).At
 }
 
-// joinedEvent is the event of a complete join: expressions read the event of each condition by its name.
+// joinedEvent is the event of a complete join. Expressions read the event of each condition by
+// its name.
 func joinedEvent(open db.TriggerJoin, events []db.TriggerJoinEvent) (event, error) {
 	env, depth := map[string]any{}, 1
 	for _, e := range events {
@@ -186,8 +188,8 @@ func joinedEvent(open db.TriggerJoin, events []db.TriggerJoinEvent) (event, erro
 	return event{key: "join/" + open.ID.String(), subject: subject, env: env, depth: depth}, nil
 }
 
-// expireBefore removes the events before a time from a join, and records them as a delivery that says what
-// was missing.
+// expireBefore removes the events before a time from a join, and records them as a delivery that
+// names the missing events.
 func (s joining) expireBefore(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, open db.TriggerJoin, before time.Time) error {
 	events, err := q.CurrentJoinEvents(ctx, open.ID)
 	if err != nil {
@@ -232,7 +234,7 @@ func (s joining) expireBefore(ctx context.Context, q *db.Queries, row db.Trigger
 	return err
 }
 
-// expiredTogether is how many joins one look expires.
+// expiredTogether limits how many joins one pass expires.
 const expiredTogether = 200
 
 // ExpireJoins removes events that have left the window of their join, and returns how many joins it

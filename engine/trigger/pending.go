@@ -22,16 +22,16 @@ const (
 	// retryFirst is the time until the second try. It doubles with each failure, up to retryLongest.
 	retryFirst   = 2 * time.Second
 	retryLongest = 5 * time.Minute
-	// retriesTogether is how many triggers repeat launches at the same time, and retriesOfTurn how many
-	// events of one trigger a look repeats.
+	// retriesTogether limits how many triggers retry launches at the same time, and retriesOfTurn how
+	// many events of one trigger a pass retries.
 	retriesTogether = 8
 	retriesOfTurn   = 50
 	retryTriggers   = 200
 )
 
-// deliverOrDefer delivers an event, or stores it to be delivered later if the launch fails for a temporary
-// reason. While events of the trigger wait, later ones wait behind them. An error means that neither was
-// possible, and that the event must be delivered again.
+// deliverOrDefer delivers an event, or stores it for later if the launch fails for a temporary
+// reason. While earlier events of the trigger wait, later ones are stored as well. An error
+// means that neither was possible, and that the event must be delivered again.
 func (s *Service) deliverOrDefer(ctx context.Context, row db.Trigger, ev event) error {
 	if ev.own { // it launches nothing, so it does not wait behind other events
 		_, err := s.deliver(ctx, row, ev)
@@ -44,7 +44,7 @@ func (s *Service) deliverOrDefer(ctx context.Context, row db.Trigger, ev event) 
 	if waiting {
 		_, err := s.queries.DeliveryOfKey(ctx, row.ID, ev.key)
 		if db.IsNoRows(err) {
-			return s.postpone(ctx, row, ev, 0, "An earlier event of the trigger is being repeated.")
+			return s.postpone(ctx, row, ev, 0, "An earlier event of the trigger is being retried.")
 		}
 		if err != nil {
 			return fmt.Errorf("find delivery of trigger %s: %w", row.ID, err)
@@ -54,11 +54,11 @@ func (s *Service) deliverOrDefer(ctx context.Context, row db.Trigger, ev event) 
 	if err == nil || ctx.Err() != nil || errors.Is(err, errTurnLost) {
 		return err
 	}
-	s.config.Logger.Warn("a trigger could not launch; it tries again later", "trigger", row.ID, "event", ev.key, "error", err)
+	s.config.Logger.Warn("a trigger could not launch; the launch is retried later", "trigger", row.ID, "event", ev.key, "error", err)
 	return s.postpone(ctx, row, ev, 1, apperr.MessageOf(err))
 }
 
-// postpone stores an event to be delivered later, and what goes with its delivery.
+// postpone stores an event for later, together with its related rows.
 func (s *Service) postpone(ctx context.Context, row db.Trigger, ev event, failures int32, message string) error {
 	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if err := s.pend(ctx, q, row.ID, ev, failures, message); err != nil {
@@ -103,13 +103,13 @@ func retryAfter(failures int32) time.Duration {
 	return wait
 }
 
-// runRetries repeats launches until ctx ends.
+// runRetries retries launches until ctx ends.
 func (s *Service) runRetries(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := s.RetryPending(ctx); err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("launches of triggers could not be repeated; the next look retries", "error", err)
+			s.config.Logger.Warn("launches of triggers could not be repeated; the next attempt retries them", "error", err)
 		}
-		rest(ctx, s.retry, lookEvery)
+		waitForSignal(ctx, s.retry, passInterval)
 	}
 }
 
@@ -136,7 +136,7 @@ func (s *Service) RetryPending(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// retryTrigger delivers the events of a trigger that wait, in their order, up to the first that fails.
+// retryTrigger delivers the waiting events of a trigger in their order, until one fails.
 func (s *Service) retryTrigger(ctx context.Context, id uuid.UUID) error {
 	row, err := s.queries.GetTrigger(ctx, id)
 	if db.IsNoRows(err) {
@@ -160,7 +160,7 @@ func (s *Service) retryTrigger(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// retryEvent delivers an event that waits, or says when to try it again.
+// retryEvent delivers a waiting event, or stores when to retry it.
 func (s *Service) retryEvent(ctx context.Context, row db.Trigger, p db.TriggerPending) error {
 	ev := event{key: p.Key, subject: p.Subject, source: p.SourceID, depth: int(p.Depth), within: func(ctx context.Context, q *db.Queries) error {
 		return wrap("remove a waiting event", q.DeletePending(ctx, p.ID))
@@ -203,7 +203,7 @@ type Pending struct {
 	NextAt   time.Time
 }
 
-// maxPendingShown is how many waiting events PendingOf returns.
+// maxPendingShown limits how many waiting events PendingOf returns.
 const maxPendingShown = 10
 
 // PendingOf returns the first events that wait for a trigger of the current project, and how many wait.

@@ -31,7 +31,7 @@ const (
 // errTurnLost means that another server polls the trigger, or that a user changed it.
 var errTurnLost = errors.New("another server polls the trigger, or it was changed")
 
-// poll is one turn of a trigger that polls.
+// poll is one poll of a trigger.
 type poll struct {
 	*Service
 
@@ -40,7 +40,7 @@ type poll struct {
 	state   db.TriggerPoll
 }
 
-// found is what a successful poll found.
+// found is the result of a successful poll.
 type found struct {
 	status string // in a few words
 	more   bool   // the next turn continues at once
@@ -70,9 +70,9 @@ func (s polling) runPolls(ctx context.Context) {
 		}
 		<-slots
 		if err != nil && ctx.Err() == nil {
-			s.config.Logger.Warn("triggers could not be polled; the next look retries", "error", err)
+			s.config.Logger.Warn("triggers could not be polled; the next attempt retries them", "error", err)
 		}
-		rest(ctx, s.due, s.untilPoll(ctx, err != nil))
+		waitForSignal(ctx, s.due, s.untilPoll(ctx, err != nil))
 	}
 }
 
@@ -82,8 +82,8 @@ func (s polling) logPoll(ctx context.Context, p *poll, err error) {
 	}
 }
 
-// rest waits for a time or a signal.
-func rest(ctx context.Context, signal <-chan struct{}, wait time.Duration) {
+// waitForSignal waits for a time or a signal.
+func waitForSignal(ctx context.Context, signal <-chan struct{}, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -93,17 +93,17 @@ func rest(ctx context.Context, signal <-chan struct{}, wait time.Duration) {
 	}
 }
 
-// untilPoll is how long to wait for the next poll, and no longer than lookEvery.
+// untilPoll returns how long to wait for the next poll, at most passInterval.
 func (s polling) untilPoll(ctx context.Context, failed bool) time.Duration {
 	if failed {
-		return lookEvery
+		return passInterval
 	}
 	now := s.now()
 	due, err := s.queries.NextPoll(ctx, &now)
 	if err != nil {
-		return lookEvery
+		return passInterval
 	}
-	return min(max(due.Sub(now), 10*time.Millisecond), lookEvery)
+	return min(max(due.Sub(now), 10*time.Millisecond), passInterval)
 }
 
 // PollDue polls all triggers that are due, one after the other, and returns how many polls it made.
@@ -123,7 +123,7 @@ func (s *Service) PollDue(ctx context.Context) (int, error) {
 	}
 }
 
-// claimPoll takes the turn of the trigger that has been due longest; nil if none is due.
+// claimPoll claims the trigger that has been due longest; nil if none is due.
 func (s polling) claimPoll(ctx context.Context) (*poll, error) {
 	now := s.now()
 	state, err := s.queries.ClaimPoll(ctx, new(now.Add(pollLease)), now)
@@ -144,7 +144,7 @@ func (s polling) claimPoll(ctx context.Context) (*poll, error) {
 	return p, nil
 }
 
-// do polls and ends the turn.
+// do polls, and stores the result.
 func (p *poll) do(ctx context.Context) error {
 	var f found
 	var err error
@@ -183,8 +183,8 @@ func settled(n int64, err error) error {
 	return wrap("store the turn of a trigger", err)
 }
 
-// fail stores a failed poll. The next one is later each time, and after PauseAfter failures the trigger is
-// turned off.
+// fail stores a failed poll. The delay to the next poll grows with each failure, and after
+// PauseAfter failures the trigger is turned off.
 func (p *poll) fail(ctx context.Context, cause error) error {
 	message := apperr.TextOf(cause)
 	if apperr.Is(cause, apperr.Internal) {
@@ -216,7 +216,7 @@ func (p *poll) fail(ctx context.Context, cause error) error {
 	})
 }
 
-// backoff is the time until the next poll after some failures in a row.
+// backoff is the delay to the next poll after a number of consecutive failures.
 func backoff(every time.Duration, failures int) time.Duration {
 	longest := max(every, maxBackoff)
 	for range failures - 1 {
@@ -273,8 +273,8 @@ func pollsOf(row db.TriggerPoll) Polls {
 	return Polls{Last: row.PolledAt, Next: row.DueAt, Status: row.Status, Failures: int(row.Failures), Error: row.Error}
 }
 
-// PollNow makes a trigger of the current project poll at once. It needs the permission to change the
-// trigger. It returns Conflict for a trigger that is off or does not poll.
+// PollNow makes a trigger of the current project poll immediately. It requires the permission to
+// change the trigger. It returns Conflict for a trigger that is off or does not poll.
 func (s *Service) PollNow(ctx context.Context, name string) error {
 	err := s.change(ctx, name, func(ctx context.Context, q *db.Queries, row db.Trigger) error {
 		if !Kind(row.Kind).Polls() {

@@ -33,7 +33,7 @@ const (
 	maxHashed = 64 << 20
 )
 
-// cursor is what the last response of an address was.
+// cursor identifies the last response of an address.
 type cursor struct {
 	Present  bool   `json:"present"`
 	ETag     string `json:"etag,omitempty"`
@@ -41,7 +41,7 @@ type cursor struct {
 	Hash     string `json:"hash,omitempty"`     // of the body, if there is neither
 }
 
-// response is what an address responded.
+// response is the response of an address.
 type response struct {
 	cursor
 
@@ -110,7 +110,7 @@ func (p *poll) changed(ctx context.Context, address string, r response) error {
 	})
 }
 
-// move stores what the last response was, unless the turn is lost.
+// move stores the identity of the last response, unless another server has claimed the trigger.
 func (p *poll) move(ctx context.Context, q *db.Queries, c cursor, sequence int64) error {
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -212,7 +212,8 @@ func (p *poll) token(ctx context.Context, c opened) (*oauth2.Token, error) {
 	return token, nil
 }
 
-// request sends a request, and reads the response as far as the cursor and expressions need it.
+// request sends a request, and reads as much of the response as the cursor and the expressions
+// need.
 func (p *poll) request(ctx context.Context, address string, header http.Header, was cursor) (response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -251,7 +252,7 @@ func (p *poll) request(ctx context.Context, address string, header http.Header, 
 		return response{}, unreachable(address, err)
 	}
 	if r.size > maxHashed {
-		return response{}, apperr.New(apperr.Unavailable, "The response of %s has more than %s and neither ETag nor Last-Modified, so changes cannot be recognized.", shortAddress(address), units.Bytes(maxHashed))
+		return response{}, apperr.New(apperr.Unavailable, "The response of %s is larger than %s and has neither ETag nor Last-Modified, so changes cannot be detected.", shortAddress(address), units.Bytes(maxHashed))
 	}
 	r.env = map[string]any{
 		"url": address, "status": res.StatusCode, "etag": cleanHeader(res.Header.Get("ETag")), "last_modified": cleanHeader(res.Header.Get("Last-Modified")),
@@ -260,7 +261,7 @@ func (p *poll) request(ctx context.Context, address string, header http.Header, 
 	return r, nil
 }
 
-// read reads the beginning of a body for expressions, and all of it if its hash is needed.
+// read reads the beginning of a body for expressions, and the rest if its hash is needed.
 func (r *response) read(body io.Reader, hashed bool) ([]byte, error) {
 	sum := sha256.New()
 	start, err := io.ReadAll(io.LimitReader(io.TeeReader(body, sum), maxBody+1))
@@ -280,7 +281,8 @@ func (r *response) read(body io.Reader, hashed bool) ([]byte, error) {
 	return start, nil
 }
 
-// bodyOf is what expressions read of a body: the value of JSON, a text, or nil for others and for long ones.
+// bodyOf returns the value of a body for expressions: the value of JSON, a text, or nil for
+// other and for long bodies.
 func bodyOf(contentType string, body []byte) any {
 	if len(body) > maxBody || !utf8.Valid(body) || bytes.ContainsRune(body, 0) {
 		return nil

@@ -27,7 +27,8 @@ import (
 // maxListPage bounds the response of a store to a request for a page of a list.
 const maxListPage = 16 << 20
 
-// s3 lists a bucket page by page. Each new or changed object is noted in the transaction that launches for it.
+// s3 lists a bucket page by page. Each new or changed object is stored in the transaction that
+// launches for it.
 func (p *poll) s3(ctx context.Context) (found, error) {
 	at, prefix, err := p.bucket(ctx)
 	if err != nil {
@@ -77,7 +78,7 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 	return found{status: status}, nil
 }
 
-// matching returns the objects that match the pattern, without those that stand for folders.
+// matching returns the objects that match the pattern, without those that represent folders.
 func (p *poll) matching(list []bucket.Object) ([]bucket.Object, error) {
 	pattern := p.trigger.S3.Pattern
 	out := list[:0]
@@ -100,8 +101,8 @@ func (p *poll) matching(list []bucket.Object) ([]bucket.Object, error) {
 	return out, nil
 }
 
-// note delivers the objects of a page that are new or changed, at most limit, and returns how many. Without
-// events for what exists already, the first complete list is only noted.
+// note delivers the new and changed objects of a page, at most limit, and returns their number.
+// If existing objects cause no events, it only stores the first complete list.
 func (p *poll) note(ctx context.Context, at bucket.Location, list []bucket.Object, limit int) (int, error) {
 	keys := make([]string, len(list))
 	for i, o := range list {
@@ -137,7 +138,7 @@ func (p *poll) note(ctx context.Context, at bucket.Location, list []bucket.Objec
 	return len(fresh), nil
 }
 
-// keep notes objects, unless the turn is lost.
+// keep stores objects, unless another server has claimed the trigger.
 func (p *poll) keep(ctx context.Context, q *db.Queries, list ...bucket.Object) error {
 	n, err := q.HoldPoll(ctx, new(p.now().Add(pollLease)), p.row.ID, p.state.Turn)
 	if err := settled(n, err); err != nil {
@@ -163,7 +164,8 @@ func (p *poll) objectEvent(at bucket.Location, o bucket.Object, existed bool) ev
 	}
 }
 
-// forget removes objects that a complete list no longer contains, so that they are new when they return.
+// forget removes objects that a complete list no longer contains, so that they are new when they
+// return.
 func (p *poll) forget(ctx context.Context, seed maphash.Seed, seen map[uint64]struct{}) error {
 	known, err := p.queries.CountObjects(ctx, p.row.ID)
 	if err != nil {
@@ -238,7 +240,7 @@ func (p *poll) list(ctx context.Context, at bucket.Location, prefix, marker stri
 	}
 	page, err := bucket.ReadPage(body)
 	if err != nil {
-		return bucket.Page{}, apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("%s responded with something other than a list of objects. Check the endpoint of the connection.", shortAddress(signed.URL)))
+		return bucket.Page{}, apperr.Wrap(apperr.Unavailable, err, fmt.Sprintf("%s sent a response that is not a list of objects. Check the endpoint of the connection.", shortAddress(signed.URL)))
 	}
 	return page, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 )
 
-// When says what a trigger of OnHTTP launches for.
+// When defines when a trigger of OnHTTP launches.
 type When string
 
 // The values of When.
@@ -79,7 +79,7 @@ func filledEvery(text string) string {
 	return text
 }
 
-// problems are what is wrong with an address.
+// problems returns the invalid fields of an address.
 func (h *HTTPPoll) problems(refuse refuser) {
 	refuse = refuse.at("http")
 	switch {
@@ -101,7 +101,7 @@ func (h *HTTPPoll) problems(refuse refuser) {
 	everyProblems(h.Every, refuse)
 }
 
-// problems are what is wrong with a bucket.
+// problems returns the invalid fields of a bucket.
 func (b *S3Poll) problems(refuse refuser) {
 	refuse = refuse.at("s3")
 	refuse(b.Connection == "", "connection", "Choose a connection of the kind s3.")
@@ -152,7 +152,7 @@ func (sp *Spec) polled() any {
 	return nil
 }
 
-// existing reports whether what exists already launches.
+// existing reports whether existing objects and responses launch the workflow.
 func (sp *Spec) existing() bool {
 	return sp.HTTP != nil && sp.HTTP.Existing || sp.S3 != nil && sp.S3.Existing
 }

@@ -19,7 +19,7 @@ import (
 
 func isRepeated(err error) bool { return errors.Is(err, errRepeated) }
 
-// Activity is what a trigger did lately.
+// Activity is the recent activity of a trigger.
 type Activity struct {
 	Last     []Delivery // at most 10, newest first, without messages and payload
 	Launches int        // in the last 7 days
@@ -28,7 +28,7 @@ type Activity struct {
 // lastDeliveries is how many deliveries Activities returns of each trigger.
 const lastDeliveries = 10
 
-// Activities returns what the triggers of the current project did lately, by their ID.
+// Activities returns the recent activity of the triggers of the current project, by their ID.
 func (s *Service) Activities(ctx context.Context) (map[uuid.UUID]Activity, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
@@ -65,8 +65,8 @@ type Page struct {
 // MaxPage is the maximum number of deliveries of a page.
 const MaxPage = 200
 
-// Deliveries returns deliveries of a trigger of the current project. before is the Next of the page
-// before.
+// Deliveries returns deliveries of a trigger of the current project. before is the Next of the
+// previous page.
 func (s *Service) Deliveries(ctx context.Context, name string, before *uuid.UUID, limit int) (Page, error) {
 	t, err := s.Get(ctx, name)
 	if err != nil {
@@ -108,16 +108,17 @@ func (s *Service) OriginOf(ctx context.Context, execution uuid.UUID) (*Origin, e
 	return &Origin{ID: row.TriggerID, Trigger: row.Name, SourceID: row.SourceID}, nil
 }
 
-// Trial is what a trigger would do about an event.
+// Trial is what a trigger would do with an event.
 type Trial struct {
 	Outcome Outcome
 	Reason  string
 	Message string
-	Inputs  map[string]any // with which it would launch
+	Inputs  map[string]any // of the launch
 }
 
-// Try evaluates a trigger with an event, and launches nothing. The event has the names that
-// expressions read: those of the kind or, for OnAll, of the conditions. It returns Invalid for other names.
+// Try evaluates a trigger with an event, without launching anything. The event has the names
+// that expressions read: those of the kind or, for OnAll, of the conditions. It returns Invalid
+// for other names.
 func (s *Service) Try(ctx context.Context, name string, env map[string]any) (Trial, error) {
 	t, err := s.Get(ctx, name)
 	if err != nil {
@@ -146,7 +147,7 @@ func (s *Service) try(ctx context.Context, t Trigger, env map[string]any) (Trial
 	}
 	_, problems := version.Definition.Inputs.CheckAll(dec.inputs, typeregistry.Env{Now: s.now(), Exists: s.config.Executions.References(ctx)})
 	if len(problems) > 0 {
-		trial.Outcome, trial.Reason, trial.Message = Failed, ReasonInputs, "The workflow refuses the inputs."
+		trial.Outcome, trial.Reason, trial.Message = Failed, ReasonInputs, "The workflow does not accept the inputs."
 		for _, p := range problems {
 			trial.Message += " inputs." + p.Path + ": " + p.Message
 		}
@@ -167,8 +168,8 @@ func checkEnv(known []string, env map[string]any) error {
 	return apperr.InvalidFields("The event is invalid.", fields)
 }
 
-// Redeliver delivers the event of a delivery again, whatever came of it before. It needs the
-// permission to change the trigger. It returns Conflict if the payload is no longer kept.
+// Redeliver delivers the event of a delivery again, regardless of its outcome. It requires the
+// permission to change the trigger. It returns Conflict if the payload is no longer stored.
 func (s *Service) Redeliver(ctx context.Context, name string, id uuid.UUID) (Delivery, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionLaunch)
 	if err != nil {
@@ -186,7 +187,7 @@ func (s *Service) Redeliver(ctx context.Context, name string, id uuid.UUID) (Del
 		return Delivery{}, fmt.Errorf("get delivery %s: %w", id, err)
 	}
 	if d.Payload == nil {
-		return Delivery{}, apperr.New(apperr.Conflict, "The payload of this delivery is not kept, so it cannot be delivered again.")
+		return Delivery{}, apperr.New(apperr.Conflict, "The event of this delivery is no longer stored, so it cannot be delivered again.")
 	}
 	var env map[string]any
 	if err := decode(d.Payload, &env); err != nil {

@@ -23,10 +23,10 @@ type Request struct {
 
 func absentHook() error { return apperr.New(apperr.NotFound, "There is no webhook at this address.") }
 
-// Receive checks the signature of a request and delivers its event. The sender needs no account. An
-// event that was received before is not delivered again. Errors: NotFound, Conflict for a trigger
-// that is off, Unauthenticated for a wrong signature, Invalid for a body that is not JSON; other
-// errors mean that the sender should repeat the request.
+// Receive checks the signature of a request and delivers its event. The sender needs no account.
+// An event that was received before is not delivered again. Errors: NotFound, Conflict for a
+// trigger that is off, Unauthenticated for a wrong signature, Invalid for a body that is not
+// JSON. Other errors mean that the sender should repeat the request.
 func (s *Service) Receive(ctx context.Context, id uuid.UUID, r Request) (Delivery, error) {
 	ctx = auth.AsSystem(ctx)
 	row, err := s.queries.GetTrigger(ctx, id)
@@ -60,7 +60,8 @@ func (s *Service) Receive(ctx context.Context, id uuid.UUID, r Request) (Deliver
 	return s.deliver(ctx, row, ev)
 }
 
-// authentic returns why a request is not from a sender that knows the secret, or "".
+// authentic returns why a request does not prove that its sender knows the secret, or "" if it
+// does.
 func (s *Service) authentic(ctx context.Context, row db.Trigger, r Request) (string, error) {
 	secret, err := s.config.Secrets.Reveal(ctx, row.ProjectID, row.Secret)
 	if apperr.Is(err, apperr.NotFound) || err == nil && secret == "" {
@@ -81,12 +82,12 @@ func (s *Service) reject(ctx context.Context, row db.Trigger, r Request, problem
 	if _, err := s.recorded(ctx, row.ID, ev.key); err != nil {
 		return err
 	}
-	return apperr.New(apperr.Unauthenticated, "The signature of the request is missing or wrong. The page of the trigger says why.")
+	return apperr.New(apperr.Unauthenticated, "The signature of the request is missing or wrong. The page of the trigger shows the reason.")
 }
 
 // skipPing records GitHub's test of a new webhook.
 func (s *Service) skipPing(ctx context.Context, row db.Trigger, ev event) (Delivery, error) {
-	err := s.record(ctx, s.queries, row, ev, decision{outcome: Skipped, reason: ReasonPing, message: "GitHub tests the webhook. The signature is right."}, nil)
+	err := s.record(ctx, s.queries, row, ev, decision{outcome: Skipped, reason: ReasonPing, message: "GitHub sent a test request. Its signature is valid."}, nil)
 	if err != nil && !isRepeated(err) {
 		return Delivery{}, err
 	}
@@ -103,7 +104,7 @@ func subjectOf(h http.Header) string {
 	return "webhook"
 }
 
-// webhookEnv is what expressions read of a request.
+// webhookEnv returns the values of a request that expressions can read.
 func webhookEnv(r Request) (map[string]any, error) {
 	var payload any
 	if len(r.Body) > 0 {

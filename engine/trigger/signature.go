@@ -12,13 +12,14 @@ import (
 	"time"
 )
 
-// ReplayWindow is how much the time of a signed request may differ from the time of the server.
+// ReplayWindow is the maximum difference between the time of a signed request and the time of
+// the server.
 const ReplayWindow = 5 * time.Minute
 
-// longestKey is the most bytes of the ID that a sender gives an event.
+// longestKey is the maximum length in bytes of a sender's event ID.
 const longestKey = 200
 
-// verify reports why a request is not from a sender that knows the secret; "" for one that is.
+// verify returns why a request does not prove that its sender knows the secret; "" if it does.
 func verify(kind Signature, secret string, header http.Header, body []byte, now time.Time) string {
 	switch kind {
 	case GitHub:
@@ -101,7 +102,8 @@ func sign(secret string, parts ...[]byte) []byte {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// eventID returns the ID that a sender gave an event, with which it repeats the event; "" for none.
+// eventID returns the ID that the sender assigned to an event, and reuses when it repeats the
+// event; "" if there is none.
 func eventID(kind Signature, header http.Header) string {
 	names := []string{"Idempotency-Key", "Webhook-Id"}
 	switch kind { //nolint:exhaustive // the others have the usual names
@@ -124,7 +126,7 @@ func eventID(kind Signature, header http.Header) string {
 	return ""
 }
 
-// secretHeader reports whether expressions and deliveries leave out a header.
+// secretHeader reports whether expressions and deliveries omit a header.
 func secretHeader(name string) bool {
 	switch name {
 	case "authorization", "proxy-authorization", "cookie", "x-api-key", "x-auth-token", "x-gitlab-token", "x-hub-signature", "x-hub-signature-256", "webhook-signature":

@@ -97,7 +97,7 @@ func (s *Service) Put(ctx context.Context, former string, sp Spec) (Trigger, err
 	return s.Get(ctx, c.Name)
 }
 
-// update changes a trigger, and restarts its polls or joins if what they are about changes.
+// update changes a trigger, and restarts its polls or joins if their settings changed.
 func (s *Service) update(ctx context.Context, q *db.Queries, subject auth.Subject, c checked, row db.Trigger, now time.Time) error {
 	was, err := triggerOf(row)
 	if err != nil {
@@ -138,7 +138,8 @@ func (s *Service) update(ctx context.Context, q *db.Queries, subject auth.Subjec
 	return audit.Record(ctx, q, entry("trigger.update", row, before, factsOf(row)))
 }
 
-// restart makes a trigger poll from the beginning. baseline: what exists already is no event.
+// restart makes a trigger poll from the beginning. With baseline, existing objects and responses
+// cause no events.
 func restart(ctx context.Context, q *db.Queries, trigger uuid.UUID, baseline bool, now time.Time) error {
 	epoch, err := uuid.NewV7()
 	if err != nil {
@@ -147,8 +148,8 @@ func restart(ctx context.Context, q *db.Queries, trigger uuid.UUID, baseline boo
 	return q.RestartPolls(ctx, trigger, epoch, baseline, now)
 }
 
-// changeable returns a trigger that the subject may change: its owner, and users who may cancel the
-// executions of others. In a transaction, the row is locked.
+// changeable returns a trigger that the subject may change: its owner, and users who may cancel
+// other users' executions. In a transaction, the row is locked.
 func (s *Service) changeable(ctx context.Context, q *db.Queries, subject auth.Subject, name string) (db.Trigger, error) {
 	row, err := q.LockTrigger(ctx, subject.ProjectID, name)
 	if db.IsNoRows(err) {
@@ -161,7 +162,8 @@ func (s *Service) changeable(ctx context.Context, q *db.Queries, subject auth.Su
 	return row, err
 }
 
-// Switch turns a trigger of the current project on or off. Events while it is off do not count.
+// Switch turns a trigger of the current project on or off. A trigger ignores events while it is
+// off.
 func (s *Service) Switch(ctx context.Context, name string, on bool) error {
 	return s.change(ctx, name, func(ctx context.Context, q *db.Queries, row db.Trigger) error {
 		if row.Enabled == on {
@@ -191,7 +193,7 @@ func (s *Service) Switch(ctx context.Context, name string, on bool) error {
 	})
 }
 
-// Delete removes a trigger of the current project with its deliveries. Executions that it launched stay.
+// Delete removes a trigger of the current project with its deliveries. Executions that it launched are kept.
 func (s *Service) Delete(ctx context.Context, name string) error {
 	return s.change(ctx, name, func(ctx context.Context, q *db.Queries, row db.Trigger) error {
 		if err := q.DeleteTrigger(ctx, row.ID); err != nil {
@@ -256,7 +258,7 @@ func taken(err error, name string) error {
 		Fields: []apperr.Field{{Path: "name", Message: "This name already exists. Choose another name, or edit that trigger."}}}
 }
 
-// apply sets the columns that people edit.
+// apply sets the columns that users edit.
 func (c checked) apply(row *db.Trigger) {
 	row.Name, row.Kind, row.Sources, row.States, row.Stages = c.Name, string(c.Kind), c.Sources, c.States, c.Stages
 	row.Signature, row.Secret, row.Filter, row.Settings = string(c.Signature), c.Secret, c.Filter, c.settings

@@ -18,7 +18,8 @@ import (
 // tag matches {{ expression }}.
 var tag = regexp.MustCompile(`(?s)\{\{\s*(.*?)\s*\}\}`)
 
-// names returns the names that the expressions of a kind read. Those of OnAll depend on the conditions.
+// names returns the names that the expressions of a kind can read. Those of OnAll depend on the
+// conditions.
 func names(kind Kind) []string {
 	switch kind { //nolint:exhaustive // the others have the name of their kind
 	case OnWebhook:
@@ -29,7 +30,7 @@ func names(kind Kind) []string {
 	return []string{string(kind)}
 }
 
-// names returns the names that the expressions of a trigger read.
+// names returns the names that the expressions of a trigger can read.
 func (sp *Spec) names() []string {
 	if sp.Kind != OnAll || sp.Join == nil {
 		return names(sp.Kind)
@@ -56,7 +57,7 @@ func fieldsOf(kind Kind) []string {
 	return nil
 }
 
-// known are the names that expressions read, and the names below them; nil: any.
+// known contains the names that expressions can read, and the names below them; nil: any.
 type known struct {
 	names  []string
 	fields map[string][]string
@@ -70,7 +71,7 @@ func knownOf(kind Kind) known {
 	return k
 }
 
-// known returns what the expressions of a trigger read.
+// known returns the names that the expressions of a trigger can read.
 func (sp *Spec) known() known {
 	if sp.Kind != OnAll || sp.Join == nil {
 		return knownOf(sp.Kind)
@@ -84,7 +85,8 @@ func (sp *Spec) known() known {
 	return k
 }
 
-// checkExpression returns what is wrong with an expression that reads known names, "" for nothing.
+// checkExpression returns the problem of an expression that reads known names, or "" if it is
+// valid.
 func checkExpression(known known, text string) string {
 	e, err := expression.Parse(text)
 	if err != nil {
@@ -118,7 +120,7 @@ func tagged(v any) bool {
 	return false
 }
 
-// checkTags returns what is wrong with the tags of a value.
+// checkTags returns the problem of the tags in a value.
 func checkTags(known known, path string, v any) (fields []apperr.Field) {
 	switch v := v.(type) {
 	case string:

@@ -1,8 +1,8 @@
-// Package trigger launches workflows when something happens: an execution of another workflow ends, an
-// artifact, a dataset or a model appears, any other event of the feed is recorded, a signed webhook
-// arrives, an address changes, an object appears in a bucket, or several of these events have happened.
-// Each event launches at most one execution of each trigger, also when
-// it is reported again. Executions are launched by the owner of the trigger, with their current
+// Package trigger launches workflows when an event happens: an execution of another workflow
+// ends, an artifact, a dataset or a model appears, any other event of the feed is recorded, a
+// signed webhook arrives, an address changes, an object appears in a bucket, or several of these
+// events have happened. Each event launches at most one execution of each trigger, even if it is
+// reported again. Executions are launched by the owner of the trigger, with their current
 // permissions.
 package trigger
 
@@ -91,7 +91,7 @@ func New(c Config) *Service {
 // now is the current time in UTC, with the precision of Postgres.
 func (s *Service) now() time.Time { return s.config.Now().UTC().Truncate(time.Microsecond) }
 
-// Kind is what a trigger waits for.
+// Kind is the kind of event that a trigger waits for.
 type Kind string
 
 // The kinds.
@@ -132,7 +132,7 @@ const (
 // Signatures returns all signatures.
 func Signatures() []Signature { return []Signature{GitHub, GitLab, Standard, Bearer} }
 
-// Spec is what people set of a trigger.
+// Spec contains the fields of a trigger that users set.
 type Spec struct {
 	Name      string
 	Kind      Kind
@@ -171,7 +171,7 @@ type Trigger struct {
 	Paused     string // why the server turned it off; "" if it did not
 }
 
-// Outcome is what a delivery caused.
+// Outcome is the outcome of a delivery.
 type Outcome string
 
 // The outcomes.

@@ -55,7 +55,7 @@ func operatorTypes() [11]operatorType {
 		{TypeHTTP, "one HTTP request", checkHTTP, nil},
 		{TypeSQL, "one statement in a database", checkSQL, nil},
 		{TypeGRPC, "one call of a gRPC method", checkGRPC, nil},
-		{TypeSensor, "a wait until something has happened", checkSensor, nil},
+		{TypeSensor, "a wait for a condition", checkSensor, nil},
 		{TypeGraph, "a graph of this definition", checkGraph, nil},
 		{TypeWorkflow, "a version of another workflow", checkWorkflow, nil},
 		{TypeApproval, "a user's answer", checkApproval, nil},

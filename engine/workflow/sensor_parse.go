@@ -19,7 +19,7 @@ func readSensor(p *parser, parent *object, op *Operator) {
 	}
 	defer o.finish()
 	if op.HTTP != nil || op.SQL != nil {
-		o.add(at, "Move http and sql into this section, which says what the sensor waits for.")
+		o.add(at, "Move http and sql into the sensor section, which defines what the sensor waits for.")
 		op.HTTP, op.SQL = nil, nil
 	}
 	s := &Sensor{
@@ -121,7 +121,7 @@ func checkSensor(c *sectionCheck) {
 	}
 	switch {
 	case op.Awaits() && op.Timeout > 0:
-		c.add(c.path+".timeout", "This sensor runs no attempts, which timeout would limit. Set sensor.timeout, which limits the wait.")
+		c.add(c.path+".timeout", "This sensor runs no attempts, so timeout has no effect. To limit the wait, set sensor.timeout.")
 	case op.Polls() && op.Timeout == 0:
 		op.Timeout = defaultPollTimeout
 	}

@@ -72,7 +72,7 @@ func TestSensorProblems(t *testing.T) {
 		`  sensor: {until: "2026-01-01"}` + "\n  cache: true":                              "operators[0].cache:",
 		`  sensor: {until: "2026-01-01"}` + "\n  outputs: [{name: body, type: JSON}]":      `operators[0].outputs[0].name: This sensor has the outputs polls, time, not "body".`,
 		`  sensor: {until: "2026-01-01"}` + "\n  outputs: [{name: polls, type: String}]":   "operators[0].outputs[0].type: The output polls cannot have the type String; use Integer.",
-		`  http: {url: "https://example.com/"}` + "\n" + `  sensor: {until: "2026-01-01"}`: "operators[0].sensor: Move http and sql into this section",
+		`  http: {url: "https://example.com/"}` + "\n" + `  sensor: {until: "2026-01-01"}`: "operators[0].sensor: Move http and sql into the sensor section",
 		``: "operators[0].sensor: Set what the operator waits for",
 	} {
 		_, faults := Parse([]byte(sensorDefinition+section), typeregistry.Builtin())

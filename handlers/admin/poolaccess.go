@@ -60,7 +60,7 @@ func (h poolPages) fillPoolAccess(r *http.Request, m *views.Pool, open openForm)
 	return nil
 }
 
-// setPoolAccess lets every project use a pool, or adds or removes one of those that may.
+// setPoolAccess lets every project use a pool, or adds or removes one project.
 func (h poolPages) setPoolAccess(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "pool")
 	form, err := sent(r, "access", "")
@@ -88,7 +88,7 @@ func (h poolPages) changeAccess(ctx context.Context, name string, values url.Val
 	}
 	id, err := uuid.Parse(field)
 	if err != nil {
-		return apperr.InvalidFields("The access to the pool was not changed.", []apperr.Field{{Path: "nodes", Message: "Select a tenant, department, team or project."}})
+		return apperr.InvalidFields("Access to the pool was not changed.", []apperr.Field{{Path: "nodes", Message: "Select a tenant, department, team or project."}})
 	}
 	_, err = change(ctx, name, id)
 	return err

@@ -111,11 +111,11 @@ func poolMeter(used, capacity pool.Amount) views.Meter {
 // poolNotice is the message after a change.
 func poolNotice(r *http.Request) *views.AdminNotice {
 	messages := map[string][2]string{
-		"deleted":  {"The pool was deleted.", "Its workers end."},
-		"revoked":  {"The token was revoked.", "Workers that use it end, and their tasks run again."},
-		"drained":  {"The drain has begun.", "Running tasks continue. No more tasks start."},
-		"resumed":  {"The drain has ended.", "Tasks start again."},
-		"access":   {"The access was changed.", "It applies to new executions."},
+		"deleted":  {"The pool was deleted.", "Its workers exit."},
+		"revoked":  {"The token was revoked.", "Workers that use it exit, and their tasks run again."},
+		"drained":  {"The workers are draining.", "Running tasks continue. No more tasks start."},
+		"resumed":  {"Draining was stopped.", "The workers take tasks again."},
+		"access":   {"Access to the pool was changed.", "It applies to new executions."},
 		"prepared": {"The pool was created.", "Create a token, and start a worker on each machine of the pool."},
 	}[r.URL.Query().Get("did")]
 	if messages[0] == "" {

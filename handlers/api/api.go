@@ -60,7 +60,7 @@ import (
 	"github.com/flowforge/flowforge/handlers/table"
 )
 
-// apiError is how huma answers with one of our errors.
+// apiError is an error of ours in the form that huma writes.
 type apiError struct{ web.Problem }
 
 func (p *apiError) Error() string                { return p.Detail }
@@ -71,8 +71,8 @@ func (p *apiError) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[web.Problem](), true, "Problem")
 }
 
-// problemFromHuma turns what huma finds wrong with a request into our shape, with
-// the path of each value as the caller wrote it.
+// problemFromHuma converts the problems that huma finds in a request to our format, with the
+// path of each value as the caller wrote it.
 func problemFromHuma(ctx huma.Context, status int, message string, errs ...error) huma.StatusError {
 	code := apperr.Invalid
 	switch status {
@@ -120,7 +120,8 @@ func fieldsFromHuma(errs []error) []apperr.Field {
 	return fields
 }
 
-// named returns the field of a missing property at its own path: huma reports it at the object.
+// named returns the path of a missing property: huma reports the missing property at the object
+// that contains it.
 func named(f apperr.Field) apperr.Field {
 	name, missing := strings.CutPrefix(f.Message, "expected required property ")
 	if !missing {
@@ -133,8 +134,8 @@ func named(f apperr.Field) apperr.Field {
 	return apperr.Field{Path: name, Message: "Enter a value: it is required."}
 }
 
-// renamed returns err with the path of a field as the request has it, where the service that
-// reports it has another.
+// renamed returns err with another path for a field, because the service that reports it uses a
+// different name than the request.
 func renamed(err error, service, request string) error {
 	problem, ok := errors.AsType[*apperr.Error](err)
 	if !ok {

@@ -32,7 +32,7 @@ type previewBody struct {
 
 type previewImage struct {
 	Width  int `json:"width" doc:"Width in pixels; 0 if unknown"`
-	Height int `json:"height" doc:"Width in pixels; 0 if unknown"`
+	Height int `json:"height" doc:"Height in pixels; 0 if unknown"`
 }
 
 type previewMetric struct {

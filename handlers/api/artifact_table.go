@@ -131,7 +131,8 @@ func toSummary(c preview.Column, s preview.Summary) columnSummary {
 	return out
 }
 
-// jsonValue is a value as JSON has it: infinite numbers and NaN are text.
+// jsonValue converts a value to JSON, which has no infinite numbers and no NaN: they become
+// strings.
 func jsonValue(v any) any {
 	if n, ok := v.(float64); ok && (math.IsNaN(n) || math.IsInf(n, 0)) {
 		return strconv.FormatFloat(n, 'g', -1, 64)

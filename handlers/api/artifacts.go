@@ -166,7 +166,7 @@ func frameworkOf(a artifact.Artifact) string {
 	return ""
 }
 
-// uploadBlob stores the body and answers the value that an input takes for it.
+// uploadBlob stores the body and returns the value that an input takes for it.
 func (h *artifactAPI) uploadBlob(w http.ResponseWriter, r *http.Request) error {
 	blob, err := h.Artifacts.Upload(r.Context(), http.MaxBytesReader(w, r.Body, content.MaxUpload))
 	if err != nil {

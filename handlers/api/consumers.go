@@ -14,7 +14,7 @@ import (
 // ConsumerPath names a consumer of the feed.
 type ConsumerPath struct {
 	Name        string `path:"name" minLength:"1" maxLength:"100" doc:"Name of the consumer"`
-	AllProjects bool   `query:"all_projects" doc:"A consumer of all projects, instead of one of the current project"`
+	AllProjects bool   `query:"all_projects" doc:"True for a consumer of all projects, instead of the current project"`
 }
 
 func (p ConsumerPath) ref() consumer.Ref {
@@ -82,13 +82,13 @@ func (h *consumerAPI) mount(api *operations) {
 	}, h.remove)
 	read := post("read-events", one+"/read", "Lease the next events of a consumer", tag)
 	read.Description = "Acknowledge each event before the lease expires. Otherwise, the events are delivered again. " +
-		"An event of an execution waits while an earlier event of the same execution is leased to another reader or waits after a failure."
+		"An event of an execution waits while an earlier event of the same execution is leased to another reader or waits to be retried."
 	operation(api, read, h.read)
-	operation(api, post("acknowledge-events", one+"/acknowledge", "Acknowledge processed events: the cursor moves", tag), h.acknowledge)
+	operation(api, post("acknowledge-events", one+"/acknowledge", "Acknowledge processed events, which moves the cursor", tag), h.acknowledge)
 	fail := post("fail-events", one+"/fail", "Return events that could not be processed", tag)
-	fail.Description = "They are delivered again after a pause, which doubles with each failure from 1 second to 5 minutes, up to max_tries of the consumer. Then they become dead letters."
+	fail.Description = "They are delivered again after a delay, which doubles with each failure from 1 second to 5 minutes. After max_tries failures, they become dead letters."
 	operation(api, fail, h.fail)
-	operation(api, post("release-events", one+"/release", "End a lease: its events are delivered again at once, without counting as failed", tag), h.release)
+	operation(api, post("release-events", one+"/release", "End a lease: its events are delivered again immediately, without counting as failed", tag), h.release)
 	operation(api, get("list-dead-events", one+"/dead-letters", "List the dead letters of a consumer, oldest event first", tag), h.deadLetters)
 	operation(api, post("redeliver-dead-events", one+"/dead-letters/redeliver", "Deliver dead letters again", tag), h.redeliver)
 	operation(api, post("discard-dead-events", one+"/dead-letters/discard", "Remove dead letters", tag), h.discard)

@@ -29,7 +29,7 @@ import (
 // POST /workflows with a dag_spec registers it and launches it at once, and the paths
 // below /workflows/{id} answer for it by the id of the execution.
 
-// dagSpecRequest is such a request.
+// dagSpecRequest is the body that registers a workflow with a dag_spec and launches it.
 type dagSpecRequest struct {
 	ProjectID   string                     `json:"project_id"`
 	Name        string                     `json:"name"`
@@ -40,7 +40,7 @@ type dagSpecRequest struct {
 	Labels      map[string]string          `json:"labels"`
 }
 
-// dagRun is an execution as the design document's API has it.
+// dagRun is an execution in the format of the design document's API.
 type dagRun struct {
 	ID         uuid.UUID         `json:"id"`
 	ProjectID  uuid.UUID         `json:"project_id"`
@@ -59,7 +59,7 @@ type dagRun struct {
 	URL        string            `json:"ui_url"`
 }
 
-// dagTask is a node as the design document's API has it.
+// dagTask is a node in the format of the design document's API.
 type dagTask struct {
 	ID         string         `json:"id"`
 	WorkflowID uuid.UUID      `json:"workflow_id"`
@@ -75,19 +75,19 @@ type dagTask struct {
 	Outputs    map[string]any `json:"outputs,omitempty"`
 }
 
-// dagTaskList is an array, which has no place for the cursor of the next page.
+// dagTaskList is an array, so it has no room for the cursor of the next page.
 type dagTaskList struct {
 	NextPage string `header:"X-Next-Page" doc:"Cursor for the next page; pass it as page. Absent on the last page"`
 	Body     []dagTask
 }
 
-// workflowAnswer is a workflow, or an execution by its id.
+// workflowAnswer is a workflow, or an execution if the ID is one of an execution.
 type workflowAnswer struct {
 	contract.WorkflowBody
 	run *dagRun
 }
 
-// MarshalJSON writes the one that it is.
+// MarshalJSON writes whichever of the two is set.
 func (a workflowAnswer) MarshalJSON() ([]byte, error) {
 	if a.run != nil {
 		return json.Marshal(a.run)
@@ -95,13 +95,13 @@ func (a workflowAnswer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.WorkflowBody)
 }
 
-// registerAnswer is registered, or the execution that was launched.
+// registerAnswer is the registered workflows, or the launched execution.
 type registerAnswer struct {
 	contract.Registered
 	run *dagRun
 }
 
-// MarshalJSON writes the one that it is.
+// MarshalJSON writes whichever of the two is set.
 func (a registerAnswer) MarshalJSON() ([]byte, error) {
 	if a.run != nil {
 		return json.Marshal(a.run)
@@ -166,7 +166,7 @@ func (h *dagAPI) runDagSpec(ctx context.Context, doc []byte, key string) (*dagRu
 	return h.toDagRun(e, v), nil
 }
 
-// textInputs are parameters as texts, which Argo's are.
+// textInputs converts parameters to strings, because all parameters of Argo are strings.
 func textInputs(parameters map[string]json.RawMessage) map[string]any {
 	inputs := map[string]any{}
 	for name, raw := range parameters {

@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// describeRequests adds to the description what huma does with requests but does not write
-// down by itself. It changes no check: everything here describes what is accepted already.
+// describeRequests adds to the description what huma accepts without describing it. It changes
+// no check.
 func describeRequests(o *huma.OpenAPI) {
 	seen := map[*huma.Schema]bool{}
 	for _, item := range o.Paths {
@@ -29,8 +29,8 @@ func describeRequests(o *huma.OpenAPI) {
 	}
 }
 
-// shareProblems moves the answers with a problem, which are the same in every operation, into
-// the components of the description.
+// shareProblems moves the error responses, which are the same for every operation, to the
+// components of the description.
 func shareProblems(components *huma.Components, responses map[string]*huma.Response) {
 	if components.Responses == nil {
 		components.Responses = map[string]*huma.Response{}
@@ -45,14 +45,14 @@ func shareProblems(components *huma.Components, responses map[string]*huma.Respo
 	}
 }
 
-// uuidParams are the parameters of paths that hold a UUID. Their handlers parse it, so that
-// the answer to another text is 404: there is nothing of that id.
+// uuidParams are path parameters that hold a UUID. Their handlers parse it, so that text that is
+// not a UUID gets a 404: no object has that ID.
 func uuidParams() []string {
 	return []string{"execution_id", "artifact_id", "session_id", "breaker_id", "letter_id"}
 }
 
-// describeParam indicates that an empty value of a query is the same as none, and which parameters
-// of paths are UUIDs. The latter goes into a copy, because huma checks the format of its own.
+// describeParam documents that an empty query value means no value, and which path parameters
+// are UUIDs. The format of a UUID goes into a copy, because huma would check it on its own.
 func describeParam(p *huma.Param) {
 	p.AllowEmptyValue = p.In == "query" && !p.Required
 	if p.In == "path" && slices.Contains(uuidParams(), p.Name) {
@@ -62,7 +62,7 @@ func describeParam(p *huma.Param) {
 	}
 }
 
-// describeNull says for a body that null is the same as an absent property.
+// describeNull documents that null in a body means an absent property.
 func describeNull(schemas huma.Registry, s *huma.Schema, seen map[*huma.Schema]bool) {
 	if s != nil && s.Ref != "" {
 		s = schemas.SchemaFromRef(s.Ref)
@@ -80,8 +80,8 @@ func describeNull(schemas huma.Registry, s *huma.Schema, seen map[*huma.Schema]b
 	}
 }
 
-// nullable returns s with null alongside its values. A reference has no place for null, so what
-// it refers to is copied.
+// nullable returns s with null as another allowed value. A reference cannot hold null, so its
+// target is copied.
 func nullable(schemas huma.Registry, s *huma.Schema) *huma.Schema {
 	if s.Ref != "" {
 		referred := *schemas.SchemaFromRef(s.Ref)
@@ -100,13 +100,13 @@ func nullable(schemas huma.Registry, s *huma.Schema) *huma.Schema {
 	return s
 }
 
-// described returns the schema of a text with keywords that huma does not check, because the
-// service does and describes in a sentence what is wrong.
+// described returns the schema of a string with keywords that huma does not check. The service
+// checks them, and its errors are full sentences.
 func described(keywords map[string]any) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Extensions: keywords}
 }
 
-// listOf is the pattern of a comma-separated list of some of the values, or of none.
+// listOf is the pattern of a comma-separated list of some of the values. The list may be empty.
 func listOf[T ~string](values []T) string {
 	one := ""
 	for _, v := range values {

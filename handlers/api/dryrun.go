@@ -13,13 +13,13 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-// launchAnswer is launched with 201, or dryRun with 200.
+// launchAnswer contains launched with status 201, or dryRun with status 200.
 type launchAnswer struct {
 	Status int
 	Body   any
 }
 
-// launchResponses describes both answers of a launch.
+// launchResponses describes both responses of a launch.
 func launchResponses(api *operations) map[string]*huma.Response {
 	return map[string]*huma.Response{
 		strconv.Itoa(http.StatusCreated): answerOf(api, "Launched", reflect.TypeFor[contract.Launched]()),
@@ -27,16 +27,16 @@ func launchResponses(api *operations) map[string]*huma.Response {
 	}
 }
 
-// answerOf describes one answer of an operation that has several.
+// answerOf describes one response of an operation that has several.
 func answerOf(api *operations, about string, t reflect.Type) *huma.Response {
 	schema := api.OpenAPI().Components.Schemas.Schema(t, true, "")
 	return &huma.Response{Description: about, Content: map[string]*huma.MediaType{"application/json": {Schema: schema}}}
 }
 
-// isDryRun reports whether r asks what would become of a launch: the leader foresees that.
+// isDryRun reports whether r only previews a launch. The leader answers previews.
 func isDryRun(r *http.Request) bool { return r.URL.Query().Has("dry_run") }
 
-// apiDryRun answers what would become of a launch, and launches nothing.
+// apiDryRun previews a launch without launching anything.
 func (h *executionAPI) apiDryRun(ctx context.Context, request execution.LaunchRequest) (*launchAnswer, error) {
 	check, err := h.Executions.Launches.Check(ctx, request)
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 
 // feedQuery selects events of the feed.
 type feedQuery struct {
-	After       string   `query:"after" doc:"Cursor: next from the previous response. Default: the oldest event that is kept. latest: only events from now on" maxLength:"20"`
+	After       string   `query:"after" doc:"Cursor: next from the previous response. Default: the oldest event that is kept. latest: only new events" maxLength:"20"`
 	Topic       []string `query:"topic,explode" doc:"Only events of these topics (repeatable)" enum:"workflow,task,quota,artifact,audit" maxItems:"5"`
 	Type        []string `query:"type,explode" doc:"Type of events, or a pattern such as execution.* (repeatable)" maxItems:"50"`
 	ExecutionID string   `query:"execution_id" doc:"Only events of this execution" format:"uuid"`
-	AllProjects bool     `query:"all_projects" doc:"Events of all projects that you may read, and above them"`
+	AllProjects bool     `query:"all_projects" doc:"Events of all projects that you can read, and events that belong to no project"`
 	Limit       int      `query:"limit" doc:"Maximum number of events" minimum:"1" maximum:"1000" default:"100"`
 }
 

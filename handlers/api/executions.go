@@ -31,7 +31,7 @@ type launchInput struct {
 	Body           launchBody
 }
 
-// launchBody has the schema of the request, which has one of two properties.
+// launchBody is the schema of the request, which must have one of two properties.
 type launchBody struct{ contract.LaunchBody }
 
 // TransformSchema implements huma.SchemaTransformer.
@@ -39,8 +39,8 @@ func (launchBody) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema 
 	return needsOne(s, "workflow_id", "workflow")
 }
 
-// ExecutionPath names an execution; huma reads embedded parameters of exported types
-// alone, here and in the types like it.
+// ExecutionPath names an execution. huma reads embedded parameters only from exported types;
+// this also applies to similar types below.
 type ExecutionPath struct {
 	ID string `path:"execution_id" doc:"Execution ID"`
 }
@@ -138,7 +138,8 @@ func (h *executionAPI) apiLaunch(ctx context.Context, in *launchInput) (*launchA
 	}}, nil
 }
 
-// decodePriority takes a word or a number; without one, the definition declares it.
+// decodePriority accepts a name or a number. Without one, the priority of the definition
+// applies.
 func decodePriority(v any) (query.Priority, error) {
 	text := "?" // neither
 	switch v := v.(type) {
@@ -158,7 +159,7 @@ func decodePriority(v any) (query.Priority, error) {
 	return priority, nil
 }
 
-// decodeInputs keeps numbers as they were written.
+// decodeInputs keeps numbers exactly as they were written.
 func decodeInputs(raw json.RawMessage) (map[string]any, error) {
 	inputs := map[string]any{}
 	if len(raw) == 0 || string(raw) == "null" {
@@ -197,7 +198,8 @@ func (h *executionAPI) apiExecutions(ctx context.Context, in *executionQuery) (*
 	return reply(out), err
 }
 
-// nodesWithExecution is how many nodes come with their execution; more are paged.
+// nodesWithExecution is the number of nodes returned with an execution. The others are on
+// further pages.
 const nodesWithExecution = 200
 
 func (h *executionAPI) apiExecution(ctx context.Context, in *ExecutionPath) (*body[contract.ExecutionBody], error) {
@@ -322,7 +324,7 @@ func toExecutionBody(e query.Execution) contract.ExecutionBody {
 	return out
 }
 
-// nodeBodies returns nodes with the states of the nodes that they were expanded into.
+// nodeBodies returns nodes with the number of their child nodes in each state.
 func (h *executionAPI) nodeBodies(ctx context.Context, id uuid.UUID, nodes []query.Node) ([]contract.NodeBody, error) {
 	var groups []int
 	for _, n := range nodes {

@@ -47,8 +47,8 @@ func (h *inboxAPI) mount(api *operations) {
 	operation(api, post("read-inbox-item", "/inbox/{item_id}/read", "Mark a notification as read", tag), h.apiMark(true))
 	operation(api, post("unread-inbox-item", "/inbox/{item_id}/unread", "Mark a notification as unread", tag), h.apiMark(false))
 	operation(api, post("mark-inbox-read", "/inbox/read", "Mark all your notifications as read", tag), h.apiReadAll)
-	operation(api, get("get-inbox-settings", "/inbox/settings", "Get what you are notified of", tag), h.apiSettings)
-	put := post("put-inbox-settings", "/inbox/settings", "Choose what you are notified of", tag)
+	operation(api, get("get-inbox-settings", "/inbox/settings", "Get your notification settings", tag), h.apiSettings)
+	put := post("put-inbox-settings", "/inbox/settings", "Choose your notifications", tag)
 	put.Method = http.MethodPut
 	operation(api, put, h.apiPutSettings)
 }

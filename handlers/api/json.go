@@ -12,8 +12,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// jsonFormat is huma's JSON with three differences: it refuses the one character that Postgres
-// cannot keep, it takes 2.0 where an integer is due, and its errors are in plain words.
+// jsonFormat is huma's JSON with three differences: it refuses the NUL character, which Postgres
+// cannot store; it accepts 2.0 for an integer; and its errors are in plain words.
 func jsonFormat() huma.Format {
 	format := huma.DefaultJSONFormat
 	decode := format.Unmarshal
@@ -45,8 +45,8 @@ func plainJSONError(err error) error {
 	return err
 }
 
-// wholeNumbers writes whole numbers without a fraction: in JSON 2.0 is an integer, which Go
-// does not decode as one.
+// wholeNumbers removes the fraction of whole numbers: 2.0 is an integer in JSON, but Go does not
+// decode it as one.
 func wholeNumbers(data []byte) []byte {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -80,7 +80,7 @@ func whole(v any) any {
 	return v
 }
 
-// checkText refuses a JSON document with a NUL in a text.
+// checkText refuses a JSON document that contains a NUL character.
 func checkText(data []byte) error {
 	if !bytes.Contains(data, []byte(`\u0000`)) {
 		return nil

@@ -14,7 +14,7 @@ func (h *accountAPI) routes(r chi.Router) {
 	r.Post(request.APIPrefix+"/login-links", h.Scope.Page(h.issueLoginLink))
 }
 
-// issueLoginLink gives an administrator a link for another browser.
+// issueLoginLink gives an administrator a link that signs in another browser.
 func (h *accountAPI) issueLoginLink(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Identity.RecordLink(r.Context()); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // NotificationTemplatePath names a template. huma fills only exported embedded types.
 type NotificationTemplatePath struct {
 	Kind  string `path:"kind" maxLength:"20" doc:"Kind of the channels: slack, teams, email or webhook"`
-	Event string `path:"event" maxLength:"50" doc:"An event, or any for every event without a template of its own"`
+	Event string `path:"event" maxLength:"50" doc:"Event; any applies to every event without its own template"`
 }
 
 func (p NotificationTemplatePath) with(in contract.NotificationTemplateInput) notify.Template {
@@ -39,10 +39,10 @@ func (h *notificationAPI) mountTemplates(api *operations) {
 	operation(api, put, h.apiPutTemplate)
 	operation(api, huma.Operation{
 		OperationID: "delete-notification-template", Method: http.MethodDelete, Path: path, Tags: []string{tag},
-		Summary: "Delete a notification template; later messages are the built-in ones", DefaultStatus: http.StatusNoContent,
+		Summary: "Delete a notification template; later messages use the built-in text", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteTemplate)
-	operation(api, post("preview-notification-template", path+"/preview", "Show the message that a template writes about the latest event", tag), h.apiPreviewTemplate)
-	operation(api, post("test-notification-template", path+"/test", "Send the message of the preview to a channel", tag), h.apiTestTemplate)
+	operation(api, post("preview-notification-template", path+"/preview", "Preview the message of a template for the latest event", tag), h.apiPreviewTemplate)
+	operation(api, post("test-notification-template", path+"/test", "Send the previewed message to a channel", tag), h.apiTestTemplate)
 }
 
 func (h *notificationAPI) apiTemplates(ctx context.Context, _ *struct{}) (*body[contract.NotificationTemplateList], error) {

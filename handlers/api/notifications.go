@@ -55,7 +55,7 @@ func (h *notificationAPI) mount(api *operations) {
 		Summary: "Delete a notification rule", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteNotificationRule)
 	h.mountTemplates(api)
-	operation(api, get("list-notification-channels", "/notifications/channels", "List the channels of the project and how their deliveries go", tag), h.apiNotificationChannels)
+	operation(api, get("list-notification-channels", "/notifications/channels", "List the channels of the project and the state of their deliveries", tag), h.apiNotificationChannels)
 	operation(api, get("list-notifications", "/notifications", "List messages, newest first", tag), h.apiNotifications)
 	operation(api, get("get-notification", "/notifications/{notification_id}", "Get a message with its attempts", tag), h.apiNotification)
 	operation(api, post("redeliver-notification", "/notifications/{notification_id}/redeliver", "Send a message again", tag), h.apiRedeliverNotification)

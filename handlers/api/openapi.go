@@ -11,8 +11,8 @@ import (
 	"github.com/flowforge/flowforge/handlers/leader"
 )
 
-// OpenAPI returns the description of the JSON API (OpenAPI 3.1, JSON), which
-// docs/openapi.json keeps a committed copy of.
+// OpenAPI returns the description of the JSON API (OpenAPI 3.1, JSON). docs/openapi.json is a
+// committed copy of it.
 func OpenAPI() ([]byte, error) {
 	h := New(Config{Executions: new(execution.Service), Leader: leader.New(nil, nil)})
 	api := h.newAPI(chi.NewMux())

@@ -11,17 +11,17 @@ import (
 	"github.com/flowforge/flowforge/handlers/request"
 )
 
-// describeRoutes adds what huma does not see by itself: the routes that carry
-// bytes and events, and the two forms of a log.
+// describeRoutes adds what huma cannot see: routes that carry bytes and events, and the two
+// formats of a log.
 func describeRoutes(api huma.API) {
 	d := describer{api.OpenAPI()}
 	d.OpenAPI.Tags = []*huma.Tag{
 		{Name: "Workflows", Description: "Workflow definitions and their immutable versions."},
 		{Name: "Views", Description: "Saved execution tables: a query with columns, order and grouping."},
-		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log, and its consumers."},
-		{Name: "Triggers", Description: "Workflows launched by events: an execution ends, an artifact or a model appears, a webhook arrives."},
+		{Name: "Events", Description: "The feed of events of executions, tasks, artifacts, models, limits and the audit log, and the consumers of the feed."},
+		{Name: "Triggers", Description: "Workflows launched by events, such as the end of an execution, a new artifact or model, or a webhook."},
 		{Name: "Notifications", Description: "Rules that send messages about executions to channels, and the messages."},
-		{Name: "Inbox", Description: "Notifications of the caller, and what they want to be notified of."},
+		{Name: "Inbox", Description: "Notifications of the caller, and their notification settings."},
 		{Name: "Reports", Description: "Markdown pages with live blocks, and their revisions."},
 		{Name: "Lineage", Description: "Upstream and downstream lineage of artifacts, datasets and models."},
 		{Name: "Models", Description: "Stages, aliases and promotions of models."},
@@ -40,7 +40,7 @@ func describeRoutes(api huma.API) {
 		{Name: "Connections", Description: "Connections of tasks to databases, buckets and APIs. Secret fields are never returned."},
 		{Name: "Pools", Description: "Pools of machines outside the cluster that pull tasks."},
 		{Name: "Secrets", Description: "Secrets of tasks. Values are never returned."},
-		{Name: "Secret stores", Description: "Managers of secrets outside FlowForge that secrets can refer to. Credentials are never returned."},
+		{Name: "Secret stores", Description: "External secret managers that secrets can refer to. Credentials are never returned."},
 		{Name: "Metaflow", Description: "Metaflow datastore of a project."},
 		{Name: "Quotas", Description: "Resource limits and usage."},
 		{Name: "Tenancy", Description: "Tenants, departments, teams and projects, with their members."},
@@ -64,14 +64,14 @@ func describeRoutes(api huma.API) {
 
 type describer struct{ *huma.OpenAPI }
 
-// binary is the schema of bytes.
+// binary is the schema of binary content.
 func binary() *huma.Schema { return &huma.Schema{Type: huma.TypeString, Format: "binary"} }
 
 func media(mediaType string, schema *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{mediaType: {Schema: schema}}
 }
 
-// add adds an operation with the errors that it can answer with; status is that of success.
+// add adds an operation with the errors that it can return. status is the status of success.
 func (d describer) add(op huma.Operation, status int, success *huma.Response) {
 	op.Path = request.APIPrefix + op.Path
 	op.Responses = map[string]*huma.Response{strconv.Itoa(status): success}
@@ -159,10 +159,11 @@ func (d describer) dagLogs() {
 	d.add(op, http.StatusOK, lines)
 }
 
-// feed adds the stream of events, and the error for a cursor before the events that are kept.
+// feed adds the stream of events, and the error for a cursor that is older than the stored
+// events.
 func (d describer) feed() {
 	op := d.Paths[request.APIPrefix+"/events"].Get
-	op.Parameters = append(op.Parameters, param("header", "Last-Event-ID", "Of a stream: cursor of the last event that was received"))
+	op.Parameters = append(op.Parameters, param("header", "Last-Event-ID", "In a stream: cursor of the last event received"))
 	op.Responses["200"].Content["text/event-stream"] = &huma.MediaType{Schema: eventSchema()}
 	problem := d.Components.Schemas.Schema(reflect.TypeFor[apiError](), true, "Problem")
 	op.Responses["410"] = &huma.Response{Description: "The events after the cursor are no longer kept", Content: media("application/problem+json", problem)}
@@ -200,7 +201,7 @@ func (d describer) auditExport() {
 	d.add(op, http.StatusOK, file)
 }
 
-// logs describes both forms of the answer.
+// logs describes both formats of the response.
 func (d describer) logs() {
 	page := d.Components.Schemas.Schema(reflect.TypeFor[logPage](), true, "LogPage")
 	d.Paths[request.APIPrefix+"/executions/{execution_id}/logs"].Get.Responses["200"] = &huma.Response{

@@ -24,8 +24,8 @@ type operations struct {
 	leader *leader.Routes
 }
 
-// operation registers fn at method and path below request.APIPrefix; errors of fn are
-// answered as problems, and the internal ones logged.
+// operation registers fn at method and path below request.APIPrefix. Errors of fn become problem
+// responses; internal errors are also logged.
 func operation[I, O any](api *operations, op huma.Operation, fn func(context.Context, *I) (*O, error)) {
 	op.Path = request.APIPrefix + op.Path
 	op.Errors = errorStatuses(op.Method, hasBody(reflect.TypeFor[I]()))
@@ -46,7 +46,7 @@ func operation[I, O any](api *operations, op huma.Operation, fn func(context.Con
 }
 
 // ledBy marks an operation below request.APIPrefix that only the leader of the scheduler can
-// answer, or those of its requests for which when reports true; nil is all of them.
+// answer, or those of its requests for which when returns true. nil means all requests.
 func (o *operations) ledBy(op huma.Operation, when func(*http.Request) bool) huma.Operation {
 	mark := o.leader.Mark(op.Method, request.APIPrefix+op.Path, when)
 	op.Middlewares = append(op.Middlewares, func(ctx huma.Context, next func(huma.Context)) {
@@ -58,7 +58,7 @@ func (o *operations) ledBy(op huma.Operation, when func(*http.Request) bool) hum
 	return op
 }
 
-// errorStatuses are the statuses of the errors that an operation can answer with.
+// errorStatuses are the statuses of the errors that an operation can return.
 func errorStatuses(method string, body bool) []int {
 	statuses := []int{
 		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusUnprocessableEntity,

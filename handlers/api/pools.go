@@ -64,11 +64,11 @@ func (h *poolAPI) mount(api *operations) {
 		Summary: "Restrict a pool to some projects, or allow every project",
 	}, h.setAccess)
 	operation(api, huma.Operation{
-		OperationID: "drain-pool", Method: http.MethodPut, Path: "/pools/{pool}/drain", Tags: []string{"Pools"}, Summary: "Drain a pool, or end its drain",
+		OperationID: "drain-pool", Method: http.MethodPut, Path: "/pools/{pool}/drain", Tags: []string{"Pools"}, Summary: "Drain a pool, or stop draining it",
 	}, h.drain)
 	operation(api, huma.Operation{
 		OperationID: "drain-pool-worker", Method: http.MethodPut, Path: "/pools/{pool}/workers/{worker_id}/drain", Tags: []string{"Pools"},
-		Summary: "Drain a worker, or end its drain", DefaultStatus: http.StatusNoContent,
+		Summary: "Drain a worker, or stop draining it", DefaultStatus: http.StatusNoContent,
 	}, h.drainWorker)
 	operation(api, huma.Operation{
 		OperationID: "create-pool-token", Method: http.MethodPost, Path: "/pools/{pool}/tokens", Tags: []string{"Pools"},
@@ -179,7 +179,7 @@ func (h *poolAPI) setAccess(ctx context.Context, in *PoolAccessRequest) (*body[c
 	case in.Body.Restricted:
 		a, err = h.Pools.Restrict(ctx, in.Pool, in.Body.Nodes)
 	case len(in.Body.Nodes) > 0:
-		err = apperr.InvalidFields("The access to the pool was not changed.", []apperr.Field{{Path: "nodes", Message: "Nodes need restricted: true."}})
+		err = apperr.InvalidFields("Access to the pool was not changed.", []apperr.Field{{Path: "nodes", Message: "Nodes need restricted: true."}})
 	default:
 		a, err = h.Pools.AllowEveryone(ctx, in.Pool)
 	}

@@ -88,7 +88,7 @@ func (h *presetAPI) apiPreset(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-// fittedPreset is a preset and what a version takes from it.
+// fittedPreset is a preset with the values that a version accepts from it.
 func (h *presetAPI) fittedPreset(ctx context.Context, workflow, version, name string) (preset.Preset, preset.Fitted, error) {
 	p, err := h.Presets.Get(ctx, workflow, name)
 	if err != nil {
@@ -105,14 +105,14 @@ func (h *presetAPI) fittedPreset(ctx context.Context, workflow, version, name st
 	return p, fitted, err
 }
 
-// checks is the environment of checks of inputs.
+// checks is the environment in which inputs are checked.
 func (h *presetAPI) checks(ctx context.Context) typeregistry.Env {
 	return h.Executions.Launches.Env(ctx)
 }
 
-// presetInputs adds the values of a preset to inputs, which come first. It returns the ID of the
-// preset, "" without one. A value that the version does not accept is an error unless inputs
-// replace it.
+// presetInputs adds the values of a preset to inputs, which take precedence. It returns the ID
+// of the preset, or "" without one. A value that the version does not accept is an error unless
+// inputs replace it.
 func (h *presetAPI) presetInputs(ctx context.Context, workflow, version, name string, inputs map[string]any) (string, error) {
 	if name == "" {
 		return "", nil
@@ -139,7 +139,7 @@ func (h *presetAPI) presetInputs(ctx context.Context, workflow, version, name st
 		}
 	}
 	if len(fields) > 0 {
-		return "", apperr.InvalidFields("The preset "+p.Name+", saved for version "+p.Version+", does not fit version "+v.Version+". Give other values for these inputs, or update the preset.", fields)
+		return "", apperr.InvalidFields("The preset "+p.Name+", saved for version "+p.Version+", does not fit version "+v.Version+". Set other values for these inputs, or update the preset.", fields)
 	}
 	maps.Copy(inputs, p.Inputs)
 	return p.ID.String(), nil

@@ -30,7 +30,7 @@ type breakerBody struct {
 	OpenedAt      *time.Time `json:"opened_at,omitempty"`
 	OpenUntil     *time.Time `json:"open_until,omitempty"`
 	Trial         *uuid.UUID `json:"trial_execution_id,omitempty" doc:"Execution that runs the trial attempt"`
-	Waiting       int        `json:"waiting" doc:"Number of nodes that the breaker holds back"`
+	Waiting       int        `json:"waiting" doc:"Number of nodes that wait for the breaker"`
 	LastError     string     `json:"last_error,omitempty"`
 	LastExecution *uuid.UUID `json:"last_execution_id,omitempty"`
 	LastNode      string     `json:"last_node,omitempty"`

@@ -26,8 +26,8 @@ type QuotaPath struct {
 	ID uuid.UUID `path:"id" doc:"ID of the tenant, department, team or project"`
 }
 
-// editedLimits are the new limits of a node that has now. Limits by the names of the design
-// document change what they name alone; FlowForge's own replace all.
+// editedLimits are the new limits of a node whose present limits are now. Limits under the names
+// of the design document change only what they name; FlowForge's own format replaces all limits.
 func editedLimits(e contract.QuotaEdit, now fair.Limits) fair.Limits {
 	own := fair.Limits{Limit: fair.Vector(e.Limit), Borrow: fair.Vector(e.Borrow), Lend: fair.Vector(e.Lend), Default: fair.Vector(e.Default), Weight: e.Weight}
 	if e.NamedLimits == (contract.NamedLimits{}) {
@@ -42,12 +42,12 @@ func editedLimits(e contract.QuotaEdit, now fair.Limits) fair.Limits {
 	return overlay(e.NamedLimits, own)
 }
 
-// quotaCollections are the paths of nodes, each for its kind.
+// quotaCollections are the paths of nodes by kind.
 func quotaCollections() map[string]string {
 	return map[string]string{"tenants": "tenant", "departments": "department", "teams": "team", "projects": "project"}
 }
 
-// quotaAPI serves limits of resources and their use.
+// quotaAPI serves limits of resources and their usage.
 type quotaAPI struct {
 	Quotas *quota.Service
 }
@@ -77,7 +77,7 @@ func edit(id, method, path, summary string) huma.Operation {
 	}
 }
 
-// quotaEditOf is new limits of a node that the path names.
+// quotaEditOf contains the new limits of the node in the path.
 type quotaEditOf struct {
 	QuotaPath
 	Body contract.QuotaEdit
@@ -114,7 +114,7 @@ func (h *quotaAPI) apiInstallationQuota(ctx context.Context, _ *struct{}) (*body
 	return h.apiQuota(ctx, auth.Installation, "installation")
 }
 
-// quotaOf returns the limits of a node of a kind, as they are saved, and its use.
+// quotaOf returns the saved limits of a node of a kind and its usage.
 func (h *quotaAPI) quotaOf(ctx context.Context, id uuid.UUID, kind string) (contract.QuotaBody, error) {
 	set, err := h.Quotas.Get(ctx, id)
 	if err != nil {
@@ -222,12 +222,12 @@ func toQuotaBody(n *quota.Node, limits fair.Limits) contract.QuotaBody {
 	return b
 }
 
-// savedLimits are the limits of an answer.
+// savedLimits are the limits in a response.
 func savedLimits(b contract.QuotaBody) fair.Limits {
 	return fair.Limits{Limit: fair.Vector(b.Limit), Borrow: fair.Vector(b.Borrow), Lend: fair.Vector(b.Lend), Weight: b.Weight}
 }
 
-// levelNames is the path of a node as programs name it.
+// levelNames is the path of a node with the names that programs use.
 func levelNames(path []fair.LevelRef) string {
 	names := make([]string, 0, len(path))
 	for i, l := range path {

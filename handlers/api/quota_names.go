@@ -44,7 +44,7 @@ func namedUse(u *contract.NamedUse) map[fair.Resource]**int64 {
 	}
 }
 
-// overlay lays the named limits over limits, and leaves what they do not name as it is.
+// overlay applies the named limits to limits and leaves all others unchanged.
 func overlay(l contract.NamedLimits, limits fair.Limits) fair.Limits {
 	limits.Limit, limits.Borrow = maps.Clone(limits.Limit), maps.Clone(limits.Borrow)
 	if limits.Limit == nil {
@@ -81,7 +81,7 @@ func overlay(l contract.NamedLimits, limits fair.Limits) fair.Limits {
 	return limits
 }
 
-// namedQuotaOf is a node by the names of the design document.
+// namedQuotaOf is the quota of a node under the names of the design document.
 func namedQuotaOf(n *quota.Node, limits fair.Limits) contract.NamedQuota {
 	out := contract.NamedQuota{EntityType: n.Kind, EntityID: n.ID}
 	if n.Kind == "team" {
@@ -112,7 +112,7 @@ func namedQuotaOf(n *quota.Node, limits fair.Limits) contract.NamedQuota {
 	return out
 }
 
-// quotaExceededError is a refused launch with the quota that is in its way.
+// quotaExceededError is a refused launch with the quota that it exceeds.
 type quotaExceededError struct {
 	error
 	info contract.NamedQuota
@@ -121,14 +121,14 @@ type quotaExceededError struct {
 // Unwrap returns the refusal.
 func (e *quotaExceededError) Unwrap() error { return e.error }
 
-// extend adds to a problem what the design document has in it.
+// extend adds the fields of the design document to a problem.
 func (e *quotaExceededError) extend(p *web.Problem) {
 	p.Status, p.Title, p.Code = http.StatusForbidden, http.StatusText(http.StatusForbidden), "quota"
 	p.QuotaInfo = e.info
 }
 
-// overQuota adds the quota to the refusal of a launch that requests more than a level may
-// ever hold; a reader who may not see that level gets the refusal alone.
+// overQuota adds the quota to the refusal of a launch that requests more than a level may ever
+// use. Callers who may not see that level get only the refusal.
 func (h *dagAPI) overQuota(ctx context.Context, err error) error {
 	beyond, ok := errors.AsType[*execution.BeyondLimitError](err)
 	if !ok {

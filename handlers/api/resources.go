@@ -7,8 +7,7 @@ type resource interface {
 	mount(api *operations)
 }
 
-// router is a resource with routes beside its operations: streams and files, which huma cannot
-// answer.
+// router is a resource with additional routes for streams and files, which huma cannot serve.
 type router interface {
 	routes(r chi.Router)
 }

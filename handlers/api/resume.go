@@ -26,7 +26,7 @@ func cacheUse(in *contract.CacheInput) (execution.CacheUse, error) {
 	return execution.ParseCacheUse(in.Mode, in.Nodes)
 }
 
-// decodeTTL takes what a definition may say.
+// decodeTTL accepts what a definition may contain.
 func decodeTTL(v any) (workflow.TTL, error) {
 	ttl, fields := workflow.ParseTTL(v)
 	return ttl, apperr.InvalidFields("The retention of the execution is not valid.", fields)
@@ -57,7 +57,7 @@ func (h *executionAPI) mountResume(api *operations) {
 	operation(api, resume, h.apiResume)
 }
 
-// request decodes what is requested.
+// request decodes the request.
 func (in *resumeInput) request() (execution.ResumeRequest, error) {
 	id, err := in.id()
 	if err != nil {
@@ -87,8 +87,8 @@ func (in *resumeInput) request() (execution.ResumeRequest, error) {
 	return r, err
 }
 
-// nodeNamed is the name of the node of an execution that v names: by its name, by its
-// place in the plan (node_id), or by the id of a task.
+// nodeNamed is the name of the node of an execution that v refers to: by its name, by its
+// position in the plan (node_id), or by the ID of a task.
 func (h *executionAPI) nodeNamed(ctx context.Context, id uuid.UUID, v any) (string, error) {
 	var index int
 	switch v := v.(type) {

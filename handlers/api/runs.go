@@ -23,7 +23,7 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-// runPage is what the design document's API lists at /workflows.
+// runPage is the response of /workflows in the design document's API.
 type runPage struct {
 	Workflows []*dagRun `json:"workflows"`
 	Total     int       `json:"total"`
@@ -35,7 +35,7 @@ type workflowListAnswer struct {
 	runs *runPage
 }
 
-// MarshalJSON writes the one that it is.
+// MarshalJSON writes whichever of the two is set.
 func (a workflowListAnswer) MarshalJSON() ([]byte, error) {
 	if a.runs != nil {
 		return json.Marshal(a.runs)
@@ -43,8 +43,8 @@ func (a workflowListAnswer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.WorkflowPage)
 }
 
-// workflowQuery chooses workflows, or with project_id, offset or a state of executions
-// these.
+// workflowQuery selects workflows. With project_id, offset or a state of executions, it selects
+// executions.
 type workflowQuery struct {
 	Page    string `query:"page" doc:"Cursor: next_page from the previous response; or a page number, counted from 1" maxLength:"400"`
 	Limit   int    `query:"limit" doc:"Number of rows per page; defaults to 50 workflows or 20 executions" minimum:"0" maximum:"200"`
@@ -57,13 +57,13 @@ type workflowQuery struct {
 	Offset  int    `query:"offset" doc:"Number of executions to skip" minimum:"0" maximum:"1000000"`
 }
 
-// listsRuns reports whether a query is for executions.
+// listsRuns reports whether a query selects executions.
 func (q *workflowQuery) listsRuns() bool {
 	_, err := query.ParseState(q.Status)
 	return q.Project != "" || q.Offset > 0 || q.Status != "" && err == nil
 }
 
-// pageNumber reads a page that is given by its number; false for a cursor.
+// pageNumber reads the number of a page. It returns false for a cursor.
 func pageNumber(page string) (int, bool) {
 	n, err := strconv.Atoi(page)
 	return n, err == nil && n > 0 && n < 1_000_000
@@ -93,7 +93,7 @@ func (h *workflowAPI) apiWorkflows(ctx context.Context, in *workflowQuery) (*bod
 	return reply(workflowListAnswer{WorkflowPage: out}), nil
 }
 
-// runsOfPage is how many executions are listed unless the request says otherwise.
+// runsOfPage is the default number of executions on a page.
 const runsOfPage = 20
 
 func (h *dagAPI) listRuns(ctx context.Context, in *workflowQuery) (*runPage, error) {
@@ -139,8 +139,8 @@ func (h *dagAPI) listRuns(ctx context.Context, in *workflowQuery) (*runPage, err
 	return out, nil
 }
 
-// executionOf returns the execution with the ID ref, where a workflow is requested, and its
-// version.
+// executionOf returns the execution with the ID ref and its version, for requests that name it
+// in place of a workflow.
 func (h *dagAPI) executionOf(ctx context.Context, ref string) (query.Execution, workflow.Version, error) {
 	id, err := request.ParseID(ref, "workflow")
 	if err != nil {
@@ -154,7 +154,7 @@ func (h *dagAPI) executionOf(ctx context.Context, ref string) (query.Execution, 
 	return e, v, err
 }
 
-// runByID answers for an execution where a workflow is requested.
+// runByID returns an execution whose ID takes the place of a workflow.
 func (h *dagAPI) runByID(ctx context.Context, ref string) (*dagRun, error) {
 	e, v, err := h.executionOf(ctx, ref)
 	if err != nil {
@@ -165,10 +165,10 @@ func (h *dagAPI) runByID(ctx context.Context, ref string) (*dagRun, error) {
 	return run, err
 }
 
-// taskID is the id of a task wherever the API has one; the ids of its attempts begin with it.
+// taskID is the ID of a task in all of the API. The IDs of its attempts begin with it.
 func taskID(id uuid.UUID, node int) string { return id.String() + "." + strconv.Itoa(node) }
 
-// dagTasks reads a page of nodes, and their attempts, by one query each.
+// dagTasks reads a page of nodes with one query, and their attempts with another.
 func (h *dagAPI) dagTasks(ctx context.Context, id uuid.UUID, v workflow.Version, f query.NodeFilter) ([]dagTask, string, error) {
 	nodes, next, err := h.Executions.Nodes(ctx, id, f)
 	if err != nil || len(nodes) == 0 {
@@ -199,8 +199,8 @@ func (h *dagAPI) dagTasks(ctx context.Context, id uuid.UUID, v workflow.Version,
 	return tasks, next, nil
 }
 
-// taskOutputs are the outputs of a task by the names that a dag_spec has for them: what it
-// printed is its result, unless it has an output of that name.
+// taskOutputs are the outputs of a task under the names of a dag_spec. What the task printed is
+// its result, unless it has an output of that name.
 func taskOutputs(outputs map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range outputs {
@@ -242,7 +242,7 @@ func (h *dagAPI) apiDagCancel(ctx context.Context, in *WorkflowPath) (*body[*dag
 	return reply(run), err
 }
 
-// dagLogEntry is a line as the design document's API has it.
+// dagLogEntry is a log line in the format of the design document's API.
 type dagLogEntry struct {
 	Timestamp time.Time      `json:"timestamp"`
 	TaskID    string         `json:"task_id"`
@@ -266,7 +266,7 @@ func dagLogEntries(lines []telemetry.LogLine) []dagLogEntry {
 	return out
 }
 
-// selectTask narrows q to the task of task_id, which is an id of a task or of one of its
+// selectTask narrows q to the task in task_id, which is the ID of a task or of one of its
 // attempts, or the name of a task.
 func (h *dagAPI) selectTask(ctx context.Context, id uuid.UUID, task string, q *telemetry.LogQuery) error {
 	if task == "" {
@@ -293,8 +293,8 @@ func (h *dagAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/workflows/{workflow_id}/logs", h.Scope.Page(h.apiDagLogs))
 }
 
-// apiDagLogs answers with the log of an execution: the lines as they are, or with
-// follow=true a stream of events that ends with it.
+// apiDagLogs returns the log of an execution: the present lines, or with follow=true a stream of
+// events that ends with the log.
 func (h *dagAPI) apiDagLogs(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	id, err := request.ParseID(chi.URLParam(r, "workflow_id"), "workflow")

@@ -70,7 +70,7 @@ type numberSchema struct{}
 // Schema implements huma.SchemaProvider.
 func (numberSchema) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
-// needsOne describes an object that has at least one of the properties, with a value.
+// needsOne describes an object in which at least one of the properties must have a value.
 func needsOne(s *huma.Schema, names ...string) *huma.Schema {
 	var choices []map[string]any
 	for _, name := range names {

@@ -235,7 +235,7 @@ func toStopping(in contract.SweepStopping) sweep.EarlyStopping {
 	return sweep.EarlyStopping{Rule: sweep.Rule(in.Rule), MinStep: in.MinStep, MinRuns: in.MinRuns, Factor: in.Factor}
 }
 
-// toSpace keeps numbers as they were written.
+// toSpace keeps numbers exactly as they were written.
 func toSpace(in []contract.SweepParameter) (space.Space, error) {
 	out := make(space.Space, len(in))
 	for i, p := range in {

@@ -24,8 +24,8 @@ import (
 	"github.com/flowforge/flowforge/web/contract"
 )
 
-// TableQuery chooses the rows and columns of a table of executions; huma reads embedded parameters
-// of exported types alone.
+// TableQuery selects the rows and columns of a table of executions. huma reads embedded
+// parameters only from exported types.
 type TableQuery struct {
 	Where   string `query:"where" doc:"Conditions, such as: lr > 0.01 and accuracy >= 0.9 and tag:baseline" maxLength:"4000"`
 	Sort    string `query:"sort" doc:"Name to sort by; prefix with - for descending order" maxLength:"300"`
@@ -213,7 +213,7 @@ func exportTypes() map[string]string {
 	return map[string]string{table.CSV: "text/csv; charset=utf-8", table.Parquet: "application/vnd.apache.parquet", table.Notebook: "application/x-ipynb+json"}
 }
 
-// tableExportRoute streams a table; huma answers with whole bodies alone.
+// tableExportRoute streams a table. huma can only send complete responses.
 func (h *tableAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/executions/export", h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error {
 		v := r.URL.Query()
@@ -248,7 +248,7 @@ func (h *tableAPI) routes(r chi.Router) {
 	}))
 }
 
-// exportNotebook sends a notebook that reads the query. The query is checked first.
+// exportNotebook sends a notebook that reads the query. It checks the query first.
 func (h *tableAPI) exportNotebook(w http.ResponseWriter, r *http.Request, q index.Query) error {
 	q.Limit = 1
 	if _, err := h.Table.Find(r.Context(), q); err != nil {

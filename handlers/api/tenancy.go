@@ -63,7 +63,7 @@ type NewScope struct {
 	}
 }
 
-// ScopeEdit changes a place.
+// ScopeEdit changes a tenant, department, team or project.
 type ScopeEdit struct {
 	ScopePath
 	Body struct {
@@ -73,7 +73,7 @@ type ScopeEdit struct {
 	}
 }
 
-// ScopeReason archives or restores a place.
+// ScopeReason archives or restores a tenant, department, team or project.
 type ScopeReason struct {
 	ScopePath
 	Body *struct {
@@ -88,7 +88,7 @@ func (p ScopeReason) reason() string {
 	return p.Body.Reason
 }
 
-// ScopeQuery narrows a list of places.
+// ScopeQuery narrows a list of tenants, departments, teams or projects.
 type ScopeQuery struct {
 	PageQuery
 	Text     string `query:"q" doc:"Text to find in the name" maxLength:"200"`
@@ -185,7 +185,8 @@ func (h *tenancyAPI) apiCreateScope(ctx context.Context, node tenancy.NewNode) (
 	return reply(toScopeBody(n)), nil
 }
 
-// place returns a place of a kind. One of another kind is not there.
+// place returns a tenant, department, team or project of the given kind. It does not find those
+// of other kinds.
 func (h *tenancyAPI) place(ctx context.Context, kind tenancy.Kind, id uuid.UUID) (tenancy.Node, []tenancy.Step, error) {
 	n, steps, err := h.Tenancy.Node(ctx, id)
 	if err == nil && n.Kind != kind {
@@ -206,8 +207,7 @@ func (h *tenancyAPI) apiScope(ctx context.Context, kind tenancy.Kind, id uuid.UU
 	return reply(out), nil
 }
 
-// apiChangeScope makes sure that the place is of the kind, changes it, and
-// answers with what it is now.
+// apiChangeScope checks the kind, changes the object, and returns its new state.
 func (h *tenancyAPI) apiChangeScope(ctx context.Context, kind tenancy.Kind, id uuid.UUID, change func() error) (*body[scopeBody], error) {
 	if _, _, err := h.place(ctx, kind, id); err != nil {
 		return nil, err

@@ -59,11 +59,11 @@ func (h *triggerAPI) mount(api *operations) {
 		OperationID: "delete-trigger", Method: http.MethodDelete, Path: "/triggers/{name}", Tags: []string{tag},
 		Summary: "Delete a trigger with its deliveries", DefaultStatus: http.StatusNoContent,
 	}, h.apiDeleteTrigger)
-	operation(api, post("test-trigger", "/triggers/{name}/test", "Show what a trigger would do about an event, without launching", tag), h.apiTestTrigger)
+	operation(api, post("test-trigger", "/triggers/{name}/test", "Test what a trigger would do with an event, without launching", tag), h.apiTestTrigger)
 	poll := post("poll-trigger", "/triggers/{name}/poll", "Make a trigger poll now", tag)
 	poll.DefaultStatus = http.StatusAccepted
 	operation(api, poll, h.apiPollTrigger)
-	operation(api, get("list-trigger-joins", "/triggers/{name}/joins", "List the joins of a trigger that wait for more events", tag), h.apiTriggerJoins)
+	operation(api, get("list-trigger-joins", "/triggers/{name}/joins", "List the joins of a trigger that are waiting for more events", tag), h.apiTriggerJoins)
 	operation(api, get("list-trigger-deliveries", "/triggers/{name}/deliveries", "List the events that reached a trigger, newest first", tag), h.apiTriggerDeliveries)
 	operation(api, post("redeliver-trigger", "/triggers/{name}/deliveries/{delivery_id}/redeliver", "Deliver an event again", tag), h.apiRedeliverTrigger)
 }

@@ -152,7 +152,7 @@ func (h *typeAPI) apiTypeUI(ctx context.Context, in *typePath) (*body[typeUIBody
 	return reply(out), nil
 }
 
-// ruleName specifies where a value has to exist.
+// ruleName describes where a value must exist.
 func ruleName(rule string, kind typeregistry.Kind) string {
 	switch {
 	case rule != "exists":

@@ -34,7 +34,7 @@ type serviceAccountList struct {
 	ServiceAccounts []serviceAccountBody `json:"service_accounts"`
 }
 
-// NewServiceAccount makes a service account.
+// NewServiceAccount creates a service account.
 type NewServiceAccount struct {
 	ScopePath
 	Key  string `header:"Idempotency-Key" doc:"Idempotency key: a repeated request with the same key does not create another account" maxLength:"200"`
@@ -256,7 +256,7 @@ func (q AuditQuery) filter() (audit.Filter, error) {
 	return f, nil
 }
 
-// auditExportRoute streams the log; huma answers with whole bodies alone.
+// auditExportRoute streams the log. huma can only send complete responses.
 func (h *userAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/audit/export", h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error {
 		q := r.URL.Query()

@@ -133,8 +133,8 @@ func toViewBody(v view.View) contract.ViewBody {
 	}
 }
 
-// inView adds the conditions of the view that a request names to its own. The order and the columns
-// of the request come before those of the view.
+// inView adds the conditions of the view that a request names to those of the request. The order
+// and the columns of the request come before those of the view.
 func (h *viewAPI) inView(ctx context.Context, q TableQuery) (TableQuery, error) {
 	if q.View == "" {
 		return q, nil

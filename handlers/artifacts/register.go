@@ -32,7 +32,7 @@ func registerForm(ctx context.Context, a artifact.Artifact, sent url.Values, ref
 	}
 	if kind == typeregistry.KindModel {
 		form.Title = "Register as a model"
-		form.Fields = append(form.Fields, views.RegisterField{Name: "test_set", Label: "Test set", Help: "What its metrics were measured on, such as digits-test@1."})
+		form.Fields = append(form.Fields, views.RegisterField{Name: "test_set", Label: "Test set", Help: "The test set of its metrics, such as digits-test@1."})
 	}
 	for i := range form.Fields {
 		f := &form.Fields[i]

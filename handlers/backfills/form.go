@@ -71,7 +71,7 @@ func (h *Pages) create(w http.ResponseWriter, r *http.Request) error {
 
 func (h *Pages) answer(w http.ResponseWriter, r *http.Request, m views.BackfillForm, failed string) error {
 	status := http.StatusOK
-	for _, l := range [][2]string{{"schedule", "Schedule"}, {"from", "From"}, {"until", "To"}, {"rerun", "Times that have an execution"}, {"parallelism", "At the same time"}, {"version", "Version"}, {"inputs", "Inputs"}} {
+	for _, l := range [][2]string{{"schedule", "Schedule"}, {"from", "From"}, {"until", "To"}, {"rerun", "Times that already have an execution"}, {"parallelism", "Concurrent executions"}, {"version", "Version"}, {"inputs", "Inputs"}} {
 		if text := m.Errors[l[0]]; text != "" {
 			m.ErrorLines = append(m.ErrorLines, forms.ErrorLine{Target: "backfill-" + l[0], Label: l[1], Text: text})
 		}

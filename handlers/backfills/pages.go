@@ -181,7 +181,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, id uu
 		Facts: []ui.Fact{
 			{Name: "Schedule", Value: b.ScheduleName, URL: views.ScheduleURL(b.Schedule.String())}, {Name: "Workflow", Value: b.Workflow, Note: "version " + b.Version},
 			{Name: "Range", Value: rangeOf(b), Note: b.Timezone}, {Name: "Existing executions", Value: rerunWords(b.Rerun)}, {Name: "Order", Value: orderWords(b.NewestFirst)},
-			{Name: "At the same time", Value: units.Number(int64(b.Parallelism))}, {Name: "Owner", Value: b.Owner.Name, Note: "executions run with the owner's permissions"},
+			{Name: "Concurrent executions", Value: units.Number(int64(b.Parallelism))}, {Name: "Owner", Value: b.Owner.Name, Note: "executions run with the owner's permissions"},
 			{Name: "Created", Moment: new(clock.Moment(b.CreatedAt))},
 		},
 	}

@@ -49,7 +49,7 @@ func (h *Pages) live(ctx context.Context, b backfill.Backfill) (views.BackfillLi
 		m.Attention = append(m.Attention, a)
 	}
 	if failed > attentionShown {
-		m.MoreAttention = units.Plural(failed-attentionShown, "more time", "more times") + " failed. The command flowforge backfill show " + b.ID.String() + " lists all."
+		m.MoreAttention = units.Plural(failed-attentionShown, "more time", "more times") + " failed. To list all of them, run flowforge backfill show " + b.ID.String() + "."
 	}
 	m.Months = calendars(cells)
 	return m, nil

@@ -53,7 +53,7 @@ func (h *Pages) newConnectionPage(w http.ResponseWriter, r *http.Request) error 
 
 func (h *Pages) renderNewConnection(w http.ResponseWriter, r *http.Request, status int, kind string, form *views.ConnectionForm) error {
 	if !page.MayWriteSecrets(r) {
-		return apperr.New(apperr.Forbidden, "You may not add connections to this project. Ask an administrator of the team.")
+		return apperr.New(apperr.Forbidden, "You cannot add connections to this project. Ask an administrator of the team.")
 	}
 	m := views.NewConnection{
 		Page: h.Page.Base(r, "New connection", views.SectionConnections, views.Crumb{Name: "Connections", URL: views.ConnectionsURL()}), Form: form,
@@ -96,7 +96,7 @@ func (h *Pages) connectionPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	notice := ""
 	if r.URL.Query().Get("saved") == "1" {
-		notice = "The connection was saved. Attempts that start from now on use it."
+		notice = "The connection was saved. New attempts use it."
 	}
 	return h.renderConnection(w, r, http.StatusOK, c, nil, nil, notice)
 }

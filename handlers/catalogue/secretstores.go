@@ -128,7 +128,7 @@ func (h storePages) store(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := views.SecretStore{}
 	if r.URL.Query().Get("saved") == "1" {
-		m.Notice = &views.AdminNotice{Kind: "ok", Strong: "The secret store was saved.", Text: "Attempts that start from now on use it."}
+		m.Notice = &views.AdminNotice{Kind: "ok", Strong: "The secret store was saved.", Text: "New attempts use it."}
 	}
 	return h.render(w, r, http.StatusOK, s, nil, m)
 }

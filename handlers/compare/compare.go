@@ -25,7 +25,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// choice is what the address of the page says.
+// choice is the selection in the address of the page.
 type choice struct {
 	q        url.Values
 	refs     []string
@@ -33,7 +33,7 @@ type choice struct {
 	baseline string
 }
 
-// choose reads the address, with the full ids of the executions.
+// choose reads the address and completes the IDs of the executions.
 func (h *Pages) choose(r *http.Request) (choice, error) {
 	c := choice{q: r.URL.Query()}
 	c.refs, c.baseline = comparison.Refs(c.q.Get("executions")), c.q.Get("baseline")
@@ -187,7 +187,7 @@ func (h *Pages) find(r *http.Request, c choice) (views.CompareFind, error) {
 	return f, nil
 }
 
-// legend names the executions by what they differ in.
+// legend names the executions by the values in which they differ.
 func (h *Pages) legend(r *http.Request, c choice, compared comparison.Comparison) views.CompareLegend {
 	var l views.CompareLegend
 	clock := h.Page.Clock(r)

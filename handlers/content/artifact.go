@@ -98,7 +98,7 @@ func entryTag(a artifact.Artifact, name string) string {
 	return `"` + hex.EncodeToString(sum[:]) + `"`
 }
 
-// longAnswer lifts the time limit of an answer with the bytes of an artifact.
+// longAnswer removes the time limit of a response with the bytes of an artifact.
 func longAnswer(w http.ResponseWriter) error {
 	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("send an artifact: %w", err)
@@ -112,7 +112,8 @@ const ReportPolicy = "sandbox allow-scripts; default-src 'none'; script-src 'uns
 	"style-src 'unsafe-inline'; font-src data:; frame-ancestors 'self'"
 
 // RendererPolicy runs the page that shows values of a type in its own origin, without cookies,
-// storage, forms and network access. Directives about requests do not concern WebRTC, so webrtc does.
+// storage, forms and network access. The webrtc directive is needed because the directives about
+// requests do not apply to WebRTC.
 const RendererPolicy = "sandbox allow-scripts; default-src 'none'; webrtc 'block'; script-src 'unsafe-inline'; img-src data: blob:; media-src data: blob:; " +
 	"style-src 'unsafe-inline'; font-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 

@@ -20,7 +20,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// typed are the values of a refused form.
+// typed contains the submitted values of a refused form.
 type typed struct{ failed, alias string }
 
 const (
@@ -107,7 +107,8 @@ func (x *shown) with(key, value string) string {
 	return x.url("") + "?" + v.Encode()
 }
 
-// choose are the versions to show; one that is not among the newest is listed, too.
+// choose lists the versions that can be shown, including a selected one that is not among the
+// newest.
 func (x *shown) choose() []ui.Option {
 	var options []ui.Option
 	current := x.change.Now.Version

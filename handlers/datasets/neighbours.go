@@ -19,7 +19,8 @@ const (
 	countedUses = 1000
 )
 
-// neighbours adds who used the version, what it was made from, and the models made from it.
+// neighbours adds the executions that used the version, its sources, and the models made from
+// it.
 func (s shelf) neighbours(r *http.Request, m *views.Dataset, x *shown) error {
 	ctx, e := r.Context(), x.change.Now
 	uses, total, err := s.Datasets.Uses(ctx, e)

@@ -113,7 +113,7 @@ func (s shelf) form(r *http.Request) (name string, sent url.Values, err error) {
 	return request.PathValue(r, "name"), r.PostForm, nil
 }
 
-// answer leads back to the version, or shows it again with what was refused.
+// answer redirects to the version, or shows it again with the values that were refused.
 func (s shelf) answer(w http.ResponseWriter, r *http.Request, version, done string, err error, t typed) error {
 	name := request.PathValue(r, "name")
 	if err == nil {
@@ -153,7 +153,8 @@ func (s shelf) compute(w http.ResponseWriter, r *http.Request) error {
 	return s.answer(w, r, version, "statistics", s.Datasets.Refresh(r.Context(), s.kind, name+"@"+version), typed{})
 }
 
-// state answers the page that waits for statistics: with itself, or with the order to load again.
+// state responds to a page that waits for statistics: with the same state, or with the
+// instruction to reload.
 func (s shelf) state(w http.ResponseWriter, r *http.Request) error {
 	name, version := request.PathValue(r, "name"), r.URL.Query().Get("version")
 	e, stats, err := s.Datasets.Statistics(r.Context(), s.kind, ref(name, version))

@@ -70,7 +70,7 @@ func lag(c consumer.Consumer) string {
 	return units.Number(c.Lag)
 }
 
-// state is the state of executions that looks like that of a consumer, and its word.
+// state returns the state of executions whose icon suits a consumer, and the word for it.
 func (h *Pages) state(c consumer.Consumer) (state, word string) {
 	recent := c.ReadAt != nil && h.Now().Sub(*c.ReadAt) < reading
 	switch {
@@ -175,7 +175,7 @@ func notice(q url.Values) string {
 	return ""
 }
 
-// trouble is what is wrong with a consumer, and what to do.
+// trouble describes what is wrong with a consumer, and what to do about it.
 func trouble(c consumer.Consumer) (title, text string) {
 	switch {
 	case c.Stopped():

@@ -56,9 +56,10 @@ func compareSelected(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// bulk previews a command for many executions; with step=apply it runs the command and sends the
-// browser to its results, so that a reload runs nothing again. The key of the preview makes a second
-// press of its button resume nothing again; without one, the command is only previewed.
+// bulk previews a command for many executions. With step=apply it runs the command and redirects
+// to the results, so that a reload runs nothing again. The key of the preview prevents a second
+// press of its button from resuming anything twice. Without a key, the command is only
+// previewed.
 func (h *lists) bulk(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.New(apperr.Invalid, "The form could not be read.")
@@ -111,12 +112,12 @@ func (h *lists) bulk(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.BulkView(m))
 }
 
-// maxResultsURL is the longest address that the browser is sent to: proxies accept 4 KB of headers
-// in an answer. A command for more executions answers with its results.
+// maxResultsURL is the longest address to which the browser is redirected, because proxies
+// accept 4 KB of headers in a response. A command for more executions responds with its results.
 const maxResultsURL = 3000
 
-// bulkResultsURL is the page of the results of a command. It names the executions; the page reads
-// the outcome of them.
+// bulkResultsURL is the page with the results of a command. The address names the executions,
+// and the page reads the outcome of each.
 func bulkResultsURL(action, tag, back string, outcomes []table.Outcome) string {
 	q := url.Values{"action": {action}, "back": {back}}
 	if tag != "" {
@@ -197,7 +198,7 @@ func bulkRows(outcomes []table.Outcome) (rows []views.BulkRow, able int) {
 	return rows, able
 }
 
-// backTo is a list of executions of this site, whatever a form says.
+// backTo is a list of executions on this site, whatever address the form contains.
 func backTo(path string) string {
 	if path == views.ExecutionsURL() || strings.HasPrefix(path, views.ExecutionsURL()+"?") {
 		return path

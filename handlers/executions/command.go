@@ -57,7 +57,7 @@ func commandTexts() map[string]commandText {
 	return map[string]commandText{
 		"hold":    {"Hold %s", "It does not start until a user releases it. Nodes that do not depend on it continue.", one(execution.CommandHold, "Hold it"), false},
 		"release": {"Release %s", "It starts as soon as its dependencies and limits allow.", one(execution.CommandRelease, "Release it"), false},
-		"skip":    {"Skip %s", "The node does not run; if it is running, it is stopped. Nodes that require its success are skipped, too.", one(execution.CommandSkip, "Skip it"), true},
+		"skip":    {"Skip %s", "The node does not run; if it is running, it is stopped. Nodes that require its success are also skipped.", one(execution.CommandSkip, "Skip it"), true},
 		"succeed": {"Mark %s as succeeded", "The node does not run again. Nodes that depend on it continue with the outputs that you set.", one(execution.CommandSucceed, "Mark it as succeeded"), false},
 		"retry":   {"Retry %s", "The node runs again, and so do the nodes that depend on it and did not run.", one(execution.CommandRetry, "Retry it"), false},
 		"answer": {"Answer %s", "", []ui.Option{
@@ -142,7 +142,7 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request) error {
 	}
 	requested := execution.NodeCommand{Command: execution.Command(sent.Get("$command")), Reason: strings.TrimSpace(sent.Get("$reason"))}
 	if !c.isPossible(requested.Command) {
-		return apperr.New(apperr.Invalid, "Unknown command. Choose a button of this page.")
+		return apperr.New(apperr.Invalid, "Unknown command. Use a button on this page.")
 	}
 	takes := requested.Command == execution.CommandApprove || requested.Command == execution.CommandSucceed
 	if takes && form.Moved(sent[forms.HiddenFields]) {

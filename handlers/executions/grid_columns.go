@@ -119,7 +119,7 @@ func sized(columns []views.GridColumn) bool {
 	return slices.ContainsFunc(columns, func(c views.GridColumn) bool { return c.Width > 0 || c.Pin > 0 })
 }
 
-// pinCells tells the cells of pinned columns where they stay.
+// pinCells sets the positions of the cells in pinned columns.
 func pinCells(rows []views.GridRow, columns []index.Column) []views.GridRow {
 	for i := range rows {
 		for k := range rows[i].Cells {

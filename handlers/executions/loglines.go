@@ -50,7 +50,8 @@ func (h *lists) lines(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, status, views.ExecutionLinesPage(m))
 }
 
-// logHits reads lines for a page. What prevents it is said in their place.
+// logHits reads lines for a page. If they cannot be read, the page shows the reason in their
+// place.
 func (h *lists) logHits(r *http.Request, q index.LineQuery) views.LogHits {
 	m := views.LogHits{Text: quotedTexts(q.Texts)}
 	where := q.Query.Where

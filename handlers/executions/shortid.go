@@ -61,7 +61,7 @@ func (h *Pages) ambiguous(ctx context.Context, text string, ids []uuid.UUID) err
 	if len(ids) > maxChoices {
 		choices = append(choices, "and others")
 	}
-	return apperr.New(apperr.Conflict, "Several executions have an id that ends with %q: %s. Enter more of its last characters, or the full id.",
+	return apperr.New(apperr.Conflict, "Several executions have an ID that ends with %q: %s. Enter more of its last characters, or the full ID.",
 		strings.TrimPrefix(text, "#"), strings.Join(choices, ", "))
 }
 

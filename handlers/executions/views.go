@@ -27,7 +27,7 @@ func tableKeys() []string { return []string{"where", "sort", "columns", "group"}
 
 const editKey = "edit"
 
-// viewFailure is a form of a view that came back.
+// viewFailure is a form of a view that was refused.
 type viewFailure struct {
 	id, name, sharing string // id is "" for a new view
 	table             bool   // only the table was saved: the form had no name and no sharing
@@ -104,7 +104,7 @@ func (h *lists) toDefaultView(w http.ResponseWriter, r *http.Request) (bool, err
 	return true, nil
 }
 
-// savedViews are the tabs of a list and the forms of its view. A form that failed comes back.
+// savedViews are the tabs of a list and the forms of its view. A refused form is shown again.
 func (h *lists) savedViews(r *http.Request, failed *viewFailure) (views.SavedViews, error) {
 	list, err := h.Views.List(r.Context())
 	if err != nil {
@@ -233,7 +233,7 @@ func queryOf(back string) url.Values {
 	return u.Query()
 }
 
-// viewAgain answers a form that failed with the page that it was on.
+// viewAgain responds to a refused form with the page that contained it.
 func (h *lists) viewAgain(w http.ResponseWriter, r *http.Request, q url.Values, failed viewFailure, err error) error {
 	fields := apperr.FieldsOf(err)
 	if len(fields) == 0 && !apperr.Is(err, apperr.Conflict) {
@@ -254,7 +254,7 @@ func (h *lists) viewAgain(w http.ResponseWriter, r *http.Request, q url.Values, 
 	return h.gridPage(w, again, &failed)
 }
 
-// defaultView makes a view the default of the project, or ends that.
+// defaultView makes a view the default of the project, or stops that.
 func (h *lists) defaultView(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "The form could not be read.")

@@ -31,7 +31,7 @@ func sections() []views.DocSection {
 			doc("launch-forms", "Fields, rules between inputs, and presets."),
 			doc("connections", "How tasks reach databases, buckets and APIs."),
 			doc("jobs", "Operators that call other systems: SQL statements, HTTP requests, gRPC calls and sensors that wait."),
-			doc("secrets", "Values of tasks that stay hidden: stored, or read from Vault, AWS, Google Cloud, files or variables."),
+			doc("secrets", "Passwords and keys for tasks: stored encrypted, or read from Vault, AWS, Google Cloud, files or variables."),
 			doc("search", "The query language of executions: names, operators, logs and limits."),
 			doc("reports", "Markdown pages with live tables, charts and artifacts."),
 			doc("renderers", "Custom pages that show and edit the values of your types."),
@@ -51,7 +51,7 @@ func sections() []views.DocSection {
 		{Title: "Operation", Docs: []views.DocLink{
 			doc("settings", "All environment variables of the server."),
 			doc("administration", "Installation, sign-in, roles, limits and backup."),
-			doc("triggers", "Launch a workflow when an execution of another one ends, or when a webhook arrives."),
+			doc("triggers", "Launch a workflow when another one ends, when data or a model appears, or when a webhook arrives."),
 			doc("notifications", "Your inbox, and messages about failures, approvals, schedules and models to Slack, Teams, e-mail, PagerDuty or a webhook."),
 			doc("schedules", "Launch workflows on a schedule: cron, intervals, time zones and missed runs."),
 			doc("scheduling", "Quotas, borrowing, fair shares and priorities."),

@@ -24,8 +24,9 @@ import (
 
 const hitsPerGroup = 6
 
-// search finds workflows, executions, schedules, sweeps, models, datasets, runs of Metaflow, reports and artifacts. The palette requests only the list;
-// readers without JavaScript request the page.
+// search finds workflows, executions, schedules, sweeps, models, datasets, Metaflow runs,
+// reports and artifacts. The palette requests only the list; readers without JavaScript request
+// the page.
 func (h *Pages) search(w http.ResponseWriter, r *http.Request) error {
 	m := views.Search{Page: h.Page.Base(r, "Search", views.SectionNone), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	if m.Query != "" {

@@ -28,12 +28,12 @@ type Endpoint struct{ Config }
 // New returns the endpoint.
 func New(c Config) *Endpoint { return &Endpoint{c} }
 
-// Mount adds the endpoint to r. It limits requests of one address.
+// Mount adds the endpoint to r. It limits the requests from one address.
 func (h *Endpoint) Mount(r chi.Router) {
 	r.With(h.Site.Limit).Post("/hooks/{hook}", h.Site.Handler(h.receive))
 }
 
-// answer is the body of an answer.
+// answer is the body of a response.
 type answer struct {
 	DeliveryID  uuid.UUID  `json:"delivery_id"`
 	Outcome     string     `json:"outcome"`
@@ -42,7 +42,8 @@ type answer struct {
 	Repeated    bool       `json:"repeated,omitempty"` // the event was received before; the rest is about its first delivery
 }
 
-// receive answers 202 for an event that launched an execution, and 200 for one that launched none.
+// receive responds with 202 for an event that launched an execution, and with 200 for one that
+// launched none.
 func (h *Endpoint) receive(w http.ResponseWriter, r *http.Request) error {
 	id, err := request.ParseID(chi.URLParam(r, "hook"), "webhook")
 	if err != nil {

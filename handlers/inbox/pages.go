@@ -119,7 +119,7 @@ func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
 		m.Stream = views.InboxStreamURL(f.values())
 	}
 	if name := r.URL.Query().Get("muted"); name != "" {
-		m.Notice = "You are no longer notified of " + name + "."
+		m.Notice = "You no longer receive notifications about " + name + "."
 		m.NoticeLink = ui.Action{Name: "Change what is muted", URL: views.AccountNotificationsURL() + "#inbox-muted"}
 	}
 	return web.Render(w, r, http.StatusOK, views.InboxPage(m))

@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// Fire is a run on the clock of its zone: "Sat 21 Nov 2026, 02:00 CET".
+// Fire is the time of a run in its zone: "Sat 21 Nov 2026, 02:00 CET".
 func Fire(t time.Time) string { return fullMinute(t, "Mon 2 Jan 2006, 15:04:05 MST") }
 
 // FireUTC is a run in UTC, without the year: "21 Nov 01:00 UTC".
@@ -24,7 +24,7 @@ func fullMinute(t time.Time, layout string) string {
 	return t.Format(layout)
 }
 
-// Fires are coming runs with the changes of the clocks between them, and the times that are excluded.
+// Fires are the next runs, with the clock changes between them and the times that are excluded.
 func Fires(runs, excluded []schedule.Fire) []views.ScheduleFire {
 	all := slices.Concat(runs, excluded)
 	slices.SortStableFunc(all, func(a, b schedule.Fire) int { return a.At.Compare(b.At) })
@@ -54,7 +54,7 @@ func Fires(runs, excluded []schedule.Fire) []views.ScheduleFire {
 	return out
 }
 
-// NextFire says when a schedule runs next on the clock of its zone, or why it does not.
+// NextFire describes when a schedule runs next in its time zone, or why it does not.
 func NextFire(sc schedule.Schedule) string {
 	switch {
 	case sc.Paused:

@@ -67,7 +67,7 @@ func (v varied) isNumber() bool {
 	return v.kind.Kind == typeregistry.KindInteger || v.kind.Kind == typeregistry.KindFloat
 }
 
-// lined reports whether values are separated by lines, because a value can have commas.
+// lined reports whether each value is on a line of its own, because a value can contain commas.
 func (v varied) lined() bool {
 	switch v.kind.Kind {
 	case typeregistry.KindInteger, typeregistry.KindFloat, typeregistry.KindDate, typeregistry.KindDuration:
@@ -159,8 +159,8 @@ func (v varied) first(f views.ManyField) views.ManyField {
 	return f
 }
 
-// parameter is what the controls of an input say. Texts that are no numbers are problems, by the name
-// of their control.
+// parameter reads the controls of an input. It reports texts that are not numbers as problems,
+// by the names of their controls.
 func parameter(v varied, f views.ManyField) (space.Parameter, []string) {
 	p := space.Parameter{Path: v.path, Kind: space.Kind(f.Kind)}
 	var faults []string
@@ -240,7 +240,8 @@ func (v varied) values(f views.ManyField) (values []any, faults []string) {
 	return values, faults
 }
 
-// controls are the controls that say what a parameter is. Values are lined if one can have commas.
+// controls are the controls that describe a parameter. Values are on separate lines if one can
+// contain commas.
 func controls(p space.Parameter, lined bool) url.Values {
 	out := url.Values{}
 	set := func(part, text string) {

@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// takePresetForm reads the form that saves a preset, a part of the launch form.
+// takePresetForm reads the part of the launch form that saves a preset.
 func takePresetForm(sent url.Values) views.PresetForm {
 	return views.PresetForm{
 		Name: strings.TrimSpace(sent.Get("$preset_name")), Description: sent.Get("$preset_description"), Sharing: sent.Get("$preset_sharing"),
@@ -27,7 +27,7 @@ func takePresetForm(sent url.Values) views.PresetForm {
 	}
 }
 
-// filled are the inputs that a preset gave to a form.
+// filled contains the inputs that a form took from a preset.
 type filled struct {
 	inputs map[string]any
 	source *preset.Preset
@@ -75,7 +75,7 @@ func (h *Pages) fillPreset(r *http.Request, d *draft, link url.Values) (filled, 
 	return f, nil
 }
 
-// fillsIn reports whether a link gives values itself.
+// fillsIn reports whether a link sets values itself.
 func fillsIn(link url.Values) bool {
 	if link.Has("from") {
 		return true
@@ -177,7 +177,8 @@ func (h *Pages) savePreset(r *http.Request, d *draft, update string) (int, error
 	return http.StatusOK, nil
 }
 
-// updatePreset saves the names that the preset has already, and what differs from the defaults.
+// updatePreset saves the inputs that the preset already has, and those that differ from the
+// defaults.
 func (h *Pages) updatePreset(r *http.Request, d *draft, id string, edit preset.Edit, given map[string]any) (preset.Preset, error) {
 	old, err := h.Presets.Get(r.Context(), d.workflow.ID.String(), id)
 	if err != nil {
@@ -194,10 +195,10 @@ func (h *Pages) updatePreset(r *http.Request, d *draft, id string, edit preset.E
 	return h.Presets.Change(r.Context(), d.workflow.ID.String(), id, edit)
 }
 
-// based is the state of a preset in a form that changes it.
+// based encodes the state of a preset in a form that changes it.
 func based(p preset.Preset) string { return p.UpdatedAt.Format(time.RFC3339Nano) }
 
-// basedOn reads what based wrote; nil for a form without it.
+// basedOn decodes the output of based. It is nil for a form without it.
 func basedOn(text string) *time.Time {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -300,7 +301,7 @@ func (d *draft) mayLaunch(r *http.Request) bool {
 	return ok && subject.May(auth.ExecutionLaunch, d.workflow.ProjectID)
 }
 
-// offerSharing adds the choices of with whom a preset is shared.
+// offerSharing adds the choices of who can use a preset.
 func (h *Pages) offerSharing(r *http.Request, d *draft, form *views.PresetForm) error {
 	project, team, mayTeam, err := h.Presets.Audience(r.Context(), d.workflow)
 	if err != nil {
@@ -327,7 +328,7 @@ func sharedWith(s preset.Sharing, project, team string) string {
 	return "only you"
 }
 
-// presetRow is a preset with the values that d's version gives it.
+// presetRow is a preset with the values that the version of d accepts from it.
 func (h *Pages) presetRow(r *http.Request, d *draft, p preset.Preset) views.PresetRow {
 	id := p.ID.String()
 	row := views.PresetRow{

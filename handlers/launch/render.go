@@ -96,7 +96,7 @@ func launchWorkflow(d *draft) views.LaunchWorkflow {
 	return out
 }
 
-// priorities are the one that the definition declares, if any, and those with a name.
+// priorities are the declared priority, if any, and the named ones.
 func (d *draft) priorities() []ui.Option {
 	declared := d.version.Definition.Priority
 	if declared == nil {
@@ -156,7 +156,7 @@ func (h *Pages) verdict(r *http.Request, d *draft, inputs map[string]any, proble
 	return check
 }
 
-// form is the form of the draft without what the catalogue offers.
+// form is the form of the draft without the choices of the catalogue.
 func (h *Pages) form(r *http.Request, d *draft, problems []forms.Problem) *forms.Form {
 	config := forms.Config{Schema: d.schema, Values: d.values, Problems: problems, Today: h.Forms.Today(r), Now: h.Now()}
 	if d.sweep != nil {

@@ -75,7 +75,7 @@ func (w *whenDraft) optional(name string) *int {
 	return new(w.count(name))
 }
 
-// fillRest sets the controls of excluded times, conditions and kept executions.
+// fillRest sets the controls of excluded times, conditions and retained executions.
 func (w *whenDraft) fillRest(sc schedule.Schedule) {
 	var lines []string
 	for _, x := range sc.Exclude {

@@ -18,7 +18,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// scheduleDraft is what a form says about a schedule beside the inputs.
+// scheduleDraft contains the submitted settings of a schedule, except its inputs.
 type scheduleDraft struct {
 	was    *schedule.Schedule // nil: a new one
 	pinned string             // "": the latest version at each run
@@ -103,8 +103,8 @@ func (d *draft) showScheduled(next string, env typeregistry.Env) {
 	d.mode, d.values = views.LaunchForm, values
 }
 
-// storeSchedule saves the schedule, or responds with the form and its errors. It only checks if asked
-// to.
+// storeSchedule saves the schedule, or responds with the form and its errors. If the reader only
+// requested a check, it saves nothing.
 func (h *schedulePages) storeSchedule(w http.ResponseWriter, r *http.Request, d *draft, sent url.Values) error {
 	sp, problems, err := h.checkSchedule(r, d)
 	if err != nil {
@@ -192,7 +192,7 @@ func (h *schedulePages) checkSchedule(r *http.Request, d *draft) (schedule.Spec,
 	return sp, distinct(problems), nil
 }
 
-// distinct drops problems that another one repeats.
+// distinct removes problems that repeat another one.
 func distinct(problems []forms.Problem) []forms.Problem {
 	var out []forms.Problem
 	for _, p := range problems {
@@ -203,7 +203,7 @@ func distinct(problems []forms.Problem) []forms.Problem {
 	return out
 }
 
-// spec is the schedule without its inputs and priority.
+// spec is the schedule in the form, without its inputs and priority.
 func (s *scheduleDraft) spec(d *draft) schedule.Spec {
 	w := &s.when
 	sp := schedule.Spec{
@@ -220,7 +220,7 @@ func (s *scheduleDraft) spec(d *draft) schedule.Spec {
 	return sp
 }
 
-// blame gives the fields of an error to the controls, and returns problems of inputs.
+// blame assigns the errors of fields to their controls, and returns problems of inputs.
 func (s *scheduleDraft) blame(fields []apperr.Field) []forms.Problem {
 	var problems []forms.Problem
 	for _, f := range fields {

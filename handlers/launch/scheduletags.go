@@ -22,7 +22,7 @@ type taggable struct {
 	choices []ui.Option
 }
 
-// tags are the values that a run gives, by kind of input.
+// tags are the values that a run provides, by kind of input.
 const (
 	fireDay  = "{{ scheduled_time | date }}"
 	fireTime = "{{ scheduled_time }}"
@@ -30,7 +30,7 @@ const (
 	pastTime = "{{ data_interval_start }}"
 )
 
-// taggables lists the inputs that take the times of a run.
+// taggables lists the inputs that can take the times of a run.
 func taggables(schema typeregistry.Schema, env typeregistry.Env) []taggable {
 	days := []ui.Option{{Value: fireDay, Name: "Date of the run"}, {Value: pastDay, Name: "Date of the previous run"}}
 	times := []ui.Option{{Value: fireTime, Name: "Time of the run"}, {Value: pastTime, Name: "Time of the previous run"}}
@@ -55,7 +55,7 @@ func taggables(schema typeregistry.Schema, env typeregistry.Env) []taggable {
 	return out
 }
 
-// tagDraft is which inputs take the times of a run.
+// tagDraft records which inputs take the times of a run.
 type tagDraft struct {
 	places []taggable
 	sent   url.Values
@@ -134,7 +134,7 @@ func (t *tagDraft) clear() {
 
 func squeezed(text string) string { return strings.ReplaceAll(text, " ", "") }
 
-// block draws what gives an input the times of a run.
+// block draws the controls that give an input the times of a run.
 func (t *tagDraft) block(path string) templ.Component {
 	if f, ok := t.field(path); ok {
 		return views.ScheduleTagBlock(f)
@@ -200,7 +200,7 @@ func removeAt(m map[string]any, keys []string) {
 	}
 }
 
-// copied copies objects, not lists, because tags are removed from objects alone.
+// copied copies objects but not lists, because tags are only removed from objects.
 func copied(m map[string]any) map[string]any {
 	out := maps.Clone(m)
 	if out == nil {

@@ -89,7 +89,7 @@ func (d *draft) schedulePriorities() []ui.Option {
 	return options
 }
 
-// versions are the latest version at each run, and the pinned ones.
+// versions are the choices of the version: the latest at each run, or a pinned one.
 func (s *scheduleDraft) versions(d *draft) []ui.Option {
 	out := []ui.Option{{Name: "Latest at each run (now " + d.workflow.Latest + ")", Selected: s.pinned == ""}}
 	for _, v := range d.workflow.Versions {
@@ -197,7 +197,7 @@ func (s *scheduleDraft) errorLines() []forms.ErrorLine {
 
 const schedulePreviewed = 10
 
-// schedulePreview says when the schedule runs, or what keeps it from being saved.
+// schedulePreview describes when the schedule runs, or why it cannot be saved.
 func (h *schedulePages) schedulePreview(r *http.Request, d *draft) (views.ScheduleFormPreview, error) {
 	s := d.schedule
 	p := views.ScheduleFormPreview{Tone: "ok", Summary: "Ready to save", NoneBecause: "Complete the times to see the next runs."}
@@ -232,14 +232,14 @@ func (h *schedulePages) schedulePreview(r *http.Request, d *draft) (views.Schedu
 	case err != nil:
 		return p, err
 	}
-	p.Fires, p.NoneBecause = label.Fires(fires, excluded), "It never runs: all its times are in the past or excluded."
+	p.Fires, p.NoneBecause = label.Fires(fires, excluded), "The schedule never runs: all its times are in the past or excluded."
 	if len(fires) > 0 && p.Tone == "ok" {
 		p.Summary = "Ready to save. First run " + fires[0].At.Format("Mon 2 Jan, 15:04 MST")
 	}
 	return p, nil
 }
 
-// whenWords says when a schedule runs.
+// whenWords describes when a schedule runs.
 func whenWords(w schedule.When) string {
 	if w.At != nil {
 		return "Once"

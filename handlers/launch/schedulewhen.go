@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// whenDraft reads the controls that say when a schedule runs.
+// whenDraft contains the controls that determine when a schedule runs.
 type whenDraft struct {
 	sent   url.Values
 	errors map[string]string // by control
@@ -32,7 +32,7 @@ func (w *whenDraft) fail(name, format string, args ...any) {
 	}
 }
 
-// when is what the controls say. Its errors are those of texts that it cannot read.
+// when reads the controls. Its errors are those of texts that it cannot parse.
 func (w *whenDraft) when() schedule.When {
 	out := schedule.When{Timezone: w.get("timezone"), Gap: cron.Gap(w.get("gap")), Fold: cron.Fold(w.get("fold"))}
 	if out.Timezone == "" {
@@ -84,7 +84,7 @@ func (w *whenDraft) expressions() []string {
 	return list
 }
 
-// pattern is what the choices say.
+// pattern is the pattern that the choices describe.
 func (w *whenDraft) pattern() (cron.Pattern, bool) {
 	p := cron.Pattern{
 		Repeats: cron.Repeats(w.get("repeats")), Days: w.sent[views.SchedulePrefix+"days"], On: w.get("on"), Weekday: w.get("weekday"), Month: w.get("month"),

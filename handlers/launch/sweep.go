@@ -142,7 +142,7 @@ func (h *Pages) createSweep(w http.ResponseWriter, r *http.Request, d *draft, on
 	return h.drawSweep(w, r, http.StatusUnprocessableEntity, d, s)
 }
 
-// sweepKey lets a second press of the button find the sweep of the first.
+// sweepKey lets a second press of the button find the sweep that the first press created.
 func (d *draft) sweepKey(spec sweep.Spec) string {
 	if d.key == "" {
 		return ""
@@ -186,7 +186,7 @@ func (h *Pages) estimated(r *http.Request, d *draft) (views.LaunchSweep, error) 
 	return view, err
 }
 
-// estimate describes what the sweep would do, and gives its errors to the draft.
+// estimate describes the effect of the sweep, and stores its errors in the draft.
 func (h *Pages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepEstimate, error) {
 	spec, problems := d.spec(s, h.Forms.Env(r))
 	if len(spec.Space) == 0 {
@@ -277,7 +277,7 @@ func estimateFacts(clock ui.Clock, p sweep.Preview) []ui.Fact {
 	return facts
 }
 
-// hours writes GPU-hours.
+// hours formats GPU-hours.
 func hours(h float64) string {
 	return ui.Float(math.Round(h*100)/100) + " GPU-hours"
 }

@@ -92,7 +92,7 @@ func (h *Pages) sweepChange(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// edit is what differs from the sweep.
+// edit contains the values that differ from the sweep.
 func (c *changeDraft) edit() sweep.Edit {
 	var e sweep.Edit
 	get := func(name string) string { return strings.TrimSpace(c.values.Get(name)) }

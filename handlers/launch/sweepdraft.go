@@ -20,7 +20,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// sweepDraft is what a launch form says about a sweep.
+// sweepDraft contains the submitted settings of a sweep.
 type sweepDraft struct {
 	sent   url.Values // of the controls of a sweep
 	varied []varied
@@ -38,7 +38,8 @@ func (d *draft) newSweepDraft(env typeregistry.Env) *sweepDraft {
 	return s
 }
 
-// keptControls are the submitted controls that only the form of a sweep has, and those that it lacks.
+// keptControls are the submitted controls that only the form of a sweep has, and controls that
+// it lacks.
 func keptControls(sent url.Values) url.Values {
 	out := url.Values{}
 	for name, v := range sent {
@@ -55,7 +56,7 @@ func ofOneLaunch(name string) bool {
 	return kept || name == "cache" || strings.HasPrefix(name, cachePrefix)
 }
 
-// carried are the controls that the form keeps and does not show.
+// carried are the controls that the form keeps without showing them.
 func (d *draft) carried() url.Values {
 	out := url.Values{}
 	for name, v := range d.kept {
@@ -70,7 +71,7 @@ func (s *sweepDraft) get(name string) string {
 	return strings.TrimSpace(s.sent.Get(views.SweepPrefix + name))
 }
 
-// many draws what takes many values for the input at a path.
+// many draws the controls that take many values for the input at a path.
 func (s *sweepDraft) many(path string) templ.Component {
 	for _, f := range s.fields {
 		if f.Path == path {
@@ -91,15 +92,15 @@ func (s *sweepDraft) varies() []string {
 	return names
 }
 
-// covers reports whether the sweep varies the value at a path, or what contains it.
+// covers reports whether the sweep varies the value at a path, or an object that contains it.
 func (s *sweepDraft) covers(path string) bool {
 	return slices.ContainsFunc(s.fields, func(f views.ManyField) bool {
 		return f.On && (path == f.Path || strings.HasPrefix(path, f.Path+"."))
 	})
 }
 
-// spec is the sweep that the form describes. Problems of inputs that it varies are none, because other
-// values replace them.
+// spec is the sweep that the form describes. It ignores problems of inputs that the sweep
+// varies, because other values replace them.
 func (d *draft) spec(s *sweepDraft, env typeregistry.Env) (sweep.Spec, []forms.Problem) {
 	inputs, problems := d.check(env)
 	following := d.schema.Following(s.varies())
@@ -186,7 +187,7 @@ func (s *sweepDraft) failed() bool {
 	return len(s.errors) > 0 || slices.ContainsFunc(s.fields, func(f views.ManyField) bool { return len(f.Errors) > 0 })
 }
 
-// blame gives the fields of an error to the controls, and returns problems of inputs.
+// blame assigns the errors of fields to their controls, and returns problems of inputs.
 func (s *sweepDraft) blame(fields []apperr.Field) []forms.Problem {
 	var problems []forms.Problem
 	for _, f := range fields {
@@ -300,7 +301,7 @@ func sweepCards(chosen string, cards [][3]string) []views.SweepCard {
 	return out
 }
 
-// fill sets the controls to what a sweep does.
+// fill sets the controls to the settings of a sweep.
 func (s *sweepDraft) fill(sw sweep.Sweep) url.Values {
 	out := url.Values{}
 	set := func(name, value string) { out.Set(views.SweepPrefix+name, value) }

@@ -1,5 +1,5 @@
-// Package leader marks the routes that the leader of the scheduler responds. They show or
-// predict the queue, which is in the memory of the leader.
+// Package leader marks the routes that the leader of the scheduler answers. They show or predict
+// the queue, which is in the memory of the leader.
 package leader
 
 import (
@@ -9,9 +9,9 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// Forward sends a request to the leader. It returns false if it did not: this process leads
-// and must answer itself, or no process leads (Unavailable). With true and an error, the
-// request was sent and has no response yet.
+// Forward sends a request to the leader. It returns false if it did not send the request: either
+// this process leads and must answer itself, or no process leads (Unavailable). With true and an
+// error, the request was sent and has no response yet.
 type Forward func(w http.ResponseWriter, r *http.Request) (handled bool, err error)
 
 // Routes holds the marked routes of a site. It is safe for concurrent use once every route

@@ -1,4 +1,5 @@
-// Package lineage contains the page about what items were made from, and what was made from them.
+// Package lineage contains the page that shows what items were made from, and what was made from
+// them.
 package lineage
 
 import (
@@ -36,7 +37,8 @@ func New(c Config) *Pages { return &Pages{c} }
 // Mount adds the pages to r.
 func (h *Pages) Mount(r chi.Router) { r.Get("/lineage", h.Page.Serve(h.lineage)) }
 
-// pageFan is the number of neighbours of an item in the graph: more are behind a box "more".
+// pageFan is the number of neighbours of an item in the graph. A box "more" stands for the
+// others.
 const pageFan = 6
 
 func (h *Pages) lineage(w http.ResponseWriter, r *http.Request) error {

@@ -91,8 +91,8 @@ func icon(i lineage.Item) string {
 	return "file"
 }
 
-// state is the state that a box shows. A node that is in the lineage has run, so only its execution
-// says more.
+// state is the state that a box shows. A node in the lineage has always run, so only the state
+// of its execution is informative.
 func state(i lineage.Item) string {
 	if i.Kind == lineage.KindExecution {
 		return i.State
@@ -100,7 +100,7 @@ func state(i lineage.Item) string {
 	return ""
 }
 
-// draw lays the items out in columns of steps, with a box for what is behind each item.
+// draw arranges the items in columns by their distance, with a box for the items behind each.
 func (p *picture) draw() dagview.Picture {
 	least := 0
 	for _, i := range p.lineage.Items {
@@ -150,7 +150,7 @@ func (d *boxes) link(from, to int, _ string) {
 	}
 }
 
-// behind adds a box for what the graph left out next to an item.
+// behind adds a box for the neighbours of an item that the graph omits.
 func (d *boxes) behind(i lineage.Item, m graph.More, dir graph.Direction) {
 	texts := moreText(m)
 	if len(texts) == 0 {
@@ -176,7 +176,8 @@ func (d *boxes) behind(i lineage.Item, m graph.More, dir graph.Direction) {
 	}
 }
 
-// border reports whether an item is at the end of the walk: no item of the graph lies behind it.
+// border reports whether an item is at the end of the traversal: no item of the graph lies
+// behind it.
 func (d *boxes) border(i lineage.Item, dir graph.Direction) bool {
 	for _, e := range d.picture.lineage.Edges {
 		if dir == graph.Up && e.To == i.Key || dir == graph.Down && e.From == i.Key {

@@ -258,7 +258,7 @@ func (a *API) answer(op operation) http.HandlerFunc {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		if err := json.NewEncoder(w).Encode(value); err != nil {
-			a.Log.DebugContext(r.Context(), "An answer was not delivered.", "error", err)
+			a.Log.DebugContext(r.Context(), "A response was not delivered.", "error", err)
 		}
 	}
 }
@@ -279,7 +279,7 @@ func (a *API) failure(r *http.Request, err error) (int, any) {
 		body, _ := json.Marshal(map[string]string{"err_msg": message}) //nolint:errchkjson // a string always encodes
 		return http.StatusConflict, string(body)
 	case status >= http.StatusInternalServerError:
-		a.Log.ErrorContext(r.Context(), "A request of a Metaflow client failed.", "path", r.URL.Path, "error", err)
+		a.Log.ErrorContext(r.Context(), "A request from a Metaflow client failed.", "path", r.URL.Path, "error", err)
 	}
 	return status, map[string]any{"detail": message, "status": status, "title": http.StatusText(status), "type": "about:blank"}
 }

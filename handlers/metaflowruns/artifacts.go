@@ -103,7 +103,8 @@ func (h *Pages) withValues(ctx context.Context, l *reading, t datastore.Task, ar
 	return lines
 }
 
-// elsewhere indicates that a run is in another datastore than that of the project; "" if it is not.
+// elsewhere describes that the data of a run is in another datastore than that of the project.
+// It is "" otherwise.
 func (h *Pages) elsewhere(ctx context.Context, kept []ui.Fact) (string, error) {
 	p, err := h.Datastores.Get(ctx)
 	if err != nil {
@@ -117,7 +118,7 @@ func (h *Pages) elsewhere(ctx context.Context, kept []ui.Fact) (string, error) {
 	return "", nil
 }
 
-// unread is why the datastore cannot be read.
+// unread describes why the datastore cannot be read.
 func unread(err error) string {
 	if apperr.Is(err, apperr.Internal) {
 		return "The datastore cannot be read."

@@ -122,7 +122,7 @@ func (h *Pages) log(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// download remembers whether it has written.
+// download records whether anything was written.
 type download struct {
 	w   io.Writer
 	any bool

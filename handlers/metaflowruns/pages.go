@@ -32,21 +32,22 @@ type Pages struct{ Config }
 // New returns the pages.
 func New(c Config) *Pages { return &Pages{c} }
 
-// readingTime is how long one page, or one round of a stream, reads from the datastore in all.
+// readingTime is the total time that a page, or one update of a stream, may spend reading from
+// the datastore.
 const readingTime = 5 * time.Second
 
-// reading is until when a page reads from the datastore.
+// reading is the deadline for the reads of a page.
 type reading struct{ until time.Time }
 
-// begin starts the time of a page or of a round.
+// begin starts the time of a page or an update.
 func (l *reading) begin() { l.until = time.Now().Add(readingTime) }
 
-// limit returns ctx with the end of the time.
+// limit returns ctx with the deadline.
 func (l *reading) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, l.until)
 }
 
-// inTime is err, or apperr.Unavailable when the time of limited has ended, and not that of ctx.
+// inTime returns err, or apperr.Unavailable if limited has expired and ctx has not.
 func inTime(ctx, limited context.Context, err error) error {
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return apperr.Wrap(apperr.Unavailable, err, "The datastore did not respond within 5 s.")

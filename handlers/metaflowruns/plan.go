@@ -20,7 +20,8 @@ type plan struct {
 	ordered time.Time       // when the steps were ordered by time
 }
 
-// again is when a stream tries again to read the graph, and when it orders the same steps again.
+// again is the interval after which a stream tries again to read the graph, or orders the same
+// steps again.
 const again = 30 * time.Second
 
 // graphArtifact is the artifact with the graph of a flow.
@@ -69,7 +70,7 @@ func (h *Pages) readGraph(ctx context.Context, x *runView, sha string) ([]datast
 	return steps, inTime(ctx, limited, err)
 }
 
-// orders reports whether the plan has the steps and no others.
+// orders reports whether the plan contains exactly the steps.
 func (p *plan) orders(steps []metaflow.StepSummary) bool {
 	known := map[string]bool{}
 	for _, o := range p.order {
@@ -96,7 +97,7 @@ func planOf(steps []datastore.Step) plan {
 	return p
 }
 
-// shape is what decides how the graph is drawn, without the states of steps.
+// shape is the part of a plan that determines the drawing, without the states of steps.
 func (x *runView) shape() any {
 	steps := x.byName()
 	type node struct {

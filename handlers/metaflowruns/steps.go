@@ -84,7 +84,7 @@ func stepState(s metaflow.StepSummary) string {
 	return string(dag.Pending)
 }
 
-// stepEnd is the end of a step; 0 while one of its tasks has not ended.
+// stepEnd is the end of a step, or 0 while one of its tasks has not ended.
 func stepEnd(s metaflow.StepSummary) int64 {
 	if s.Tasks[metaflow.Running]+s.Tasks[metaflow.Waiting] > 0 {
 		return 0

@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// store shows where the client keeps the data of the project.
+// store shows where the client stores the data of the project.
 func (h *Pages) store(w http.ResponseWriter, r *http.Request) error {
 	p, err := h.Datastores.Get(r.Context())
 	if err != nil {
@@ -126,7 +126,7 @@ func storeFields(p datastore.Place, problems map[string]string) []views.Datastor
 		{Name: "root", Label: "Root", Help: "Enter s3://bucket/prefix for a bucket, or leave empty for the project's own folder. Installation administrators can enter another folder.", Value: p.Root},
 		{Name: "endpoint", Label: "Endpoint", Help: "Only for buckets outside AWS: the address of the store, such as https://minio.example.com:9000.", Value: p.Endpoint},
 		{Name: "region", Label: "Region", Help: "Only for buckets; us-east-1 by default.", Value: p.Region},
-		{Name: "access_key_secret", Label: "Secret with the access key ID", Help: "Empty for a public bucket.", Value: p.AccessKeySecret, Secret: true},
+		{Name: "access_key_secret", Label: "Secret with the access key ID", Help: "Leave empty for a public bucket.", Value: p.AccessKeySecret, Secret: true},
 		{Name: "secret_key_secret", Label: "Secret with the secret access key", Help: "The server signs its requests with it.", Value: p.SecretKeySecret, Secret: true},
 		{Name: "session_token_secret", Label: "Secret with the session token", Help: "Only for temporary credentials.", Value: p.SessionTokenSecret, Secret: true},
 	}

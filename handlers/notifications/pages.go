@@ -187,7 +187,7 @@ func channelOf(clock ui.Clock, c notify.Channel) views.NotificationChannel {
 	case c.Failures > 0:
 		out.State, out.Word, out.Detail = "FAILED", "Failing", c.Error
 		if c.OpenUntil != nil {
-			out.Detail += " FlowForge tries again at " + clock.Exactly(*c.OpenUntil).Text + "."
+			out.Detail += " FlowForge retries at " + clock.Exactly(*c.OpenUntil).Text + "."
 		}
 		out.When = moment(clock, c.FailedAt)
 	case c.OKAt != nil:

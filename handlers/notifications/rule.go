@@ -47,7 +47,7 @@ func typedRule(r notify.Rule) typed {
 	return t
 }
 
-// rule reads the values. The service checks what it can express; numbers are checked here.
+// rule reads the values. It checks only numbers; the service checks everything else.
 func (t typed) rule(before notify.Rule, now time.Time) (notify.Rule, error) {
 	r := notify.Rule{Name: t.name, Channels: t.channels, QuietFrom: strings.TrimSpace(t.from), QuietTo: strings.TrimSpace(t.to), Timezone: strings.TrimSpace(t.zone), Enabled: t.enabled}
 	for _, e := range t.events {

@@ -89,7 +89,7 @@ func start(kind string, event notify.Event) notify.Template {
 	return t
 }
 
-// templateForm is a template in its form, and what happened to it.
+// templateForm is a template in its form, with the result of the last action.
 type templateForm struct {
 	notify.Template
 
@@ -189,7 +189,7 @@ func bodyTexts(kind string) (label, help string) {
 	return "JSON", `The body of the request. Expressions are inside strings, such as "{{ title }}".`
 }
 
-// preview returns the preview, or why there is none.
+// preview returns the preview, or the reason why there is none.
 func (h *Pages) preview(r *http.Request, t notify.Template) (views.NotificationTemplatePreview, error) {
 	p, err := h.Notifications.Preview(r.Context(), t)
 	if apperr.Is(err, apperr.Invalid) {
@@ -227,7 +227,7 @@ func (h *Pages) saveTemplate(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refusedTemplate shows the form again with what is wrong.
+// refusedTemplate shows the form again with its errors.
 func (h *Pages) refusedTemplate(w http.ResponseWriter, r *http.Request, f templateForm, err error) error {
 	if !apperr.Is(err, apperr.Invalid) {
 		return err
@@ -236,7 +236,7 @@ func (h *Pages) refusedTemplate(w http.ResponseWriter, r *http.Request, f templa
 	return h.renderTemplate(w, r, http.StatusUnprocessableEntity, f)
 }
 
-// previewTemplate answers htmx with the preview, and a form without it with the whole page.
+// previewTemplate responds to htmx with the preview, and to a plain form with the whole page.
 func (h *Pages) previewTemplate(w http.ResponseWriter, r *http.Request) error {
 	f, err := h.typedTemplate(r)
 	if err != nil {

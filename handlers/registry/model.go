@@ -33,8 +33,8 @@ type typed struct {
 	rules, rulesError string
 }
 
-// render shows a model with a version of it; "" is the one of the newest open request, else the
-// newest one.
+// render shows a model and one version. With "" it selects the version of the newest open
+// request, or else the newest version.
 func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, version string, t typed) error {
 	model, err := h.Registry.Get(r.Context(), request.PathValue(r, "name"), r.URL.Query().Get("after"))
 	if err != nil {
@@ -52,7 +52,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 		case model.Production != nil && model.Production.Version == version:
 			x.version = model.Production
 		case r.Method == http.MethodGet:
-			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Page to older ones.", model.Name, version)
+			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Open an older page.", model.Name, version)
 		}
 	}
 	if err := h.versus(r, x); err != nil {
@@ -170,7 +170,7 @@ func (x *shown) since(v *registry.Version) string {
 	return "since " + x.clock.Moment(*v.ChangedAt).Text
 }
 
-// metric is the metric that says most about a version: its accuracy, else the first one.
+// metric is the most informative metric of a version: its accuracy, or else the first one.
 func metric(e catalogue.Entry) string {
 	rows := registry.Compare(catalogue.Entry{}, e, nil)
 	if len(rows) == 0 {
@@ -259,7 +259,7 @@ func (x *shown) compared() views.ModelComparison {
 	return c
 }
 
-// versus chooses what the version is compared with: what the address names, else the version in
+// versus selects the version to compare with: the one in the address, or else the one in
 // production.
 func (h *Pages) versus(r *http.Request, x *shown) error {
 	if p := x.model.Production; p != nil && p.ID != x.version.ID {
@@ -268,7 +268,7 @@ func (h *Pages) versus(r *http.Request, x *shown) error {
 	if name := r.URL.Query().Get("against"); name != "" {
 		i := slices.IndexFunc(x.model.Versions, func(v registry.Version) bool { return v.Version == name })
 		if i < 0 && (x.against == nil || x.against.Version != name) {
-			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Page to older ones.", x.model.Name, name)
+			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Open an older page.", x.model.Name, name)
 		}
 		if i >= 0 && x.model.Versions[i].ID != x.version.ID {
 			x.against = &x.model.Versions[i]

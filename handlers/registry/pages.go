@@ -73,7 +73,7 @@ func (h *Pages) model(w http.ResponseWriter, r *http.Request) error {
 	return h.render(w, r, http.StatusOK, r.URL.Query().Get("version"), typed{})
 }
 
-// form reads a form and the model that its address names.
+// form reads a form and the model in its address.
 func form(r *http.Request) (name string, sent url.Values, err error) {
 	if err := r.ParseForm(); err != nil {
 		return "", nil, apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
@@ -81,7 +81,7 @@ func form(r *http.Request) (name string, sent url.Values, err error) {
 	return request.PathValue(r, "name"), r.PostForm, nil
 }
 
-// answer leads back to the model, or shows it again with what was refused.
+// answer redirects to the model, or shows it again with the refused values.
 func (h *Pages) answer(w http.ResponseWriter, r *http.Request, version, done string, err error, t typed) error {
 	code := apperr.CodeOf(err)
 	if err == nil {

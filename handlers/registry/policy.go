@@ -12,7 +12,8 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// policy is what promotions of the model need, with the form for those who may change it.
+// policy shows the requirements for promotions of the model, with the form for users who may
+// change them.
 func (x *shown) policy(t typed) views.ModelPolicy {
 	v := policyView(x.model.Policy, t)
 	if x.model.MayRule {
@@ -62,7 +63,7 @@ func ruleLines(rules []registry.Rule) string {
 	return strings.Join(lines, "\n")
 }
 
-// parseRules reads what ruleLines writes.
+// parseRules is the inverse of ruleLines.
 func parseRules(text string) (rules []registry.Rule, problem string) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -92,7 +93,7 @@ func parseRules(text string) (rules []registry.Rule, problem string) {
 	return rules, ""
 }
 
-// projectPolicy shows what promotions need of models without a policy of their own.
+// projectPolicy shows the requirements for promotions of models without a policy of their own.
 func (h *Pages) projectPolicy(w http.ResponseWriter, r *http.Request) error {
 	return h.renderPolicy(w, r, http.StatusOK, typed{})
 }

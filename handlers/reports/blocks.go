@@ -47,7 +47,8 @@ func (h *Pages) content(r *http.Request, text string) (views.ReportContent, erro
 	return m, nil
 }
 
-// block reads what a block shows for the reader. What cannot be read is said in its place.
+// block reads the data of a block for the reader. If it cannot be read, the block shows the
+// reason.
 func (h *Pages) block(r *http.Request, n int, b document.Block) views.ReportBlock {
 	m := views.ReportBlock{ID: fmt.Sprintf("block-%d", n+1), Key: key(b)}
 	fill := map[document.Kind]func(*http.Request, document.Block, *views.ReportBlock) error{
@@ -60,7 +61,7 @@ func (h *Pages) block(r *http.Request, n int, b document.Block) views.ReportBloc
 	return m
 }
 
-// problem is why a block shows nothing.
+// problem describes why a block is empty.
 func (h *Pages) problem(r *http.Request, err error) string {
 	if apperr.CodeOf(err) == apperr.Internal && r.Context().Err() == nil {
 		h.Log.Error("a block of a report cannot be read", "path", r.URL.Path, "error", err)
@@ -71,7 +72,7 @@ func (h *Pages) problem(r *http.Request, err error) string {
 	return apperr.MessageOf(err)
 }
 
-// key is the same for blocks that show the same.
+// key is the same for blocks with the same content.
 func key(b document.Block) string {
 	b.Line = 0
 	raw, err := json.Marshal(b)

@@ -130,7 +130,7 @@ func (h *Pages) save(w http.ResponseWriter, r *http.Request) error {
 	}
 	m := h.editForm(r, one)
 	if m.Based, err = strconv.Atoi(f.Get("revision")); err != nil || m.Based < 1 {
-		return apperr.New(apperr.Invalid, "The form lacks the revision that it edits. Open it again.")
+		return apperr.New(apperr.Invalid, "The form does not contain the revision that it edits. Open it again.")
 	}
 	if f.Get("preview") != "" {
 		return h.again(w, r, http.StatusOK, m, f)
@@ -152,8 +152,8 @@ func conflicts(err error) bool {
 	return apperr.Is(err, apperr.Conflict) && len(fields) > 0 && fields[0].Path == "revision"
 }
 
-// conflict answers with the typed text and what differs from the latest revision, which the next
-// save then follows.
+// conflict responds with the typed text and its differences from the latest revision, on which
+// the next save is based.
 func (h *Pages) conflict(w http.ResponseWriter, r *http.Request, f url.Values) error {
 	latest, err := h.read(r)
 	if err != nil {
@@ -168,7 +168,7 @@ func (h *Pages) conflict(w http.ResponseWriter, r *http.Request, f url.Values) e
 	return h.again(w, r, http.StatusConflict, m, f)
 }
 
-// rejected answers a form with its mistakes and what was typed.
+// rejected shows a form again with its errors and the typed values.
 func (h *Pages) rejected(w http.ResponseWriter, r *http.Request, m views.ReportForm, f url.Values, err error) error {
 	code := apperr.CodeOf(err)
 	if code != apperr.Invalid && code != apperr.Conflict {
@@ -184,7 +184,7 @@ func (h *Pages) rejected(w http.ResponseWriter, r *http.Request, m views.ReportF
 	return h.again(w, r, web.Status(code), m, f)
 }
 
-// again shows a form with what was typed.
+// again shows a form with the typed values.
 func (h *Pages) again(w http.ResponseWriter, r *http.Request, status int, m views.ReportForm, f url.Values) error {
 	m.ReportTitle, m.Text, m.Note = f.Get("title"), text(f), f.Get("note")
 	return h.form(w, r, status, m)

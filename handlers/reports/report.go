@@ -37,7 +37,7 @@ func (h *Pages) report(w http.ResponseWriter, r *http.Request) error {
 	return h.show(w, r, http.StatusOK, one, "")
 }
 
-// show shows a report. failed is why a command was refused, or "".
+// show shows a report. failed is the reason why a command was refused, or "".
 func (h *Pages) show(w http.ResponseWriter, r *http.Request, status int, one report.Report, failed string) error {
 	id := one.ID.String()
 	m := views.ReportPage{
@@ -58,11 +58,11 @@ func (h *Pages) show(w http.ResponseWriter, r *http.Request, status int, one rep
 	return web.Render(w, r, status, views.ReportOwnPage(m))
 }
 
-// rereads is how often blocks are read again after a change: the index follows executions with a
-// delay.
+// rereads is the number of times that blocks are read again after a change, because the index
+// lags behind executions.
 const rereads = 4
 
-// stream sends the blocks that changed, and that another person saved a revision.
+// stream sends changed blocks, and a notice when another person has saved a revision.
 func (h *Pages) stream(w http.ResponseWriter, r *http.Request) error {
 	one, err := h.read(r)
 	if err != nil {
@@ -114,8 +114,8 @@ func (h *Pages) stream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// changed are the blocks that differ from what the stream has sent. Charts read their curves
-// themselves, and artifacts never change.
+// changed are the blocks that differ from those that the stream has sent. Charts read their
+// curves themselves, and artifacts never change.
 func (h *Pages) changed(r *http.Request, d document.Document, sent page.SentPieces) []views.ReportBlock {
 	var list []views.ReportBlock
 	for i, b := range d.Blocks() {
@@ -129,7 +129,7 @@ func (h *Pages) changed(r *http.Request, d document.Document, sent page.SentPiec
 	return list
 }
 
-// revision shows an earlier revision, and what it changed.
+// revision shows an earlier revision and its changes.
 func (h *Pages) revision(w http.ResponseWriter, r *http.Request) error {
 	one, err := h.read(r)
 	if err != nil {
@@ -254,7 +254,7 @@ func (h *Pages) remove(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refused shows why a command was refused on the page of the report.
+// refused shows on the page of the report why a command was refused.
 func (h *Pages) refused(w http.ResponseWriter, r *http.Request, one report.Report, err error) error {
 	code := apperr.CodeOf(err)
 	if code != apperr.Conflict && code != apperr.Invalid {

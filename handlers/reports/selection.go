@@ -26,8 +26,8 @@ type selection struct {
 	note  string
 }
 
-// selected reads the view and the query of a block. The order and the columns of the block come
-// before those of the view.
+// selected reads the view and the query of a block. The order and the columns of the block take
+// precedence over those of the view.
 func (h *Pages) selected(ctx context.Context, b document.Block) (selection, error) {
 	s := selection{query: index.Query{Where: b.Where, Sort: b.Sort, Columns: b.Columns, Limit: b.Limit, Counted: true}}
 	if b.View != "" {
@@ -90,7 +90,7 @@ func listURL(q index.Query, where search.Expr) string {
 	return views.ExecutionsURL() + "?" + values.Encode()
 }
 
-// says is the view, and how many of its executions are shown.
+// says describes the view, and how many of its executions are shown.
 func (s selection) says(shown, total int) string {
 	text := units.Plural(total, "execution", "executions")
 	if shown < total {

@@ -184,13 +184,14 @@ func (h *Pages) storeCalendar(r *http.Request, before *schedule.Calendar, form c
 	}
 	based, err := time.Parse(time.RFC3339Nano, form.based)
 	if err != nil {
-		return apperr.InvalidFields("The form is incomplete. Load the page again.", []apperr.Field{{Path: "based", Message: "Send the value of the form."}})
+		return apperr.InvalidFields("The form is incomplete. Reload the page.", []apperr.Field{{Path: "based", Message: "Send the value of the form."}})
 	}
 	_, err = h.Schedules.Calendars().Update(r.Context(), c, based)
 	return err
 }
 
-// renderCalendar draws the form of a calendar, or of a new one for nil, with why it was not saved.
+// renderCalendar draws the form of a calendar, or of a new one for nil, with the reason if it
+// was not saved.
 func (h *Pages) renderCalendar(w http.ResponseWriter, r *http.Request, status int, c *schedule.Calendar, form calendarForm, failed error) error {
 	m := views.HolidayCalendar{
 		Heading: "New calendar", Action: views.HolidayCalendarsURL(), New: c == nil, ReadOnly: !mayEditCalendars(r), Based: form.based, Zone: form.zone.String(),

@@ -26,7 +26,7 @@ func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
 	return h.showList(w, r, http.StatusOK, "")
 }
 
-// showList shows the list, with why a command was refused.
+// showList shows the list, with the reason if a command was refused.
 func (h *Pages) showList(w http.ResponseWriter, r *http.Request, status int, refused string) error {
 	q := r.URL.Query()
 	f := schedule.Search{Text: q.Get("q"), Workflow: q.Get("workflow"), After: q.Get("after"), Limit: schedulesShown, Recent: stripLength}
@@ -84,7 +84,7 @@ func (h *Pages) listFacts(r *http.Request, found schedule.Found) []ui.Fact {
 	return facts
 }
 
-// in says how far away a run is.
+// in describes how far away a run is.
 func in(d time.Duration) string {
 	if d < time.Second {
 		return "now"
@@ -92,10 +92,11 @@ func in(d time.Duration) string {
 	return "in " + units.Duration(d.Round(time.Second))
 }
 
-// late is how late a run is to be marked.
+// late is the lateness from which a run is marked.
 const late = 10 * time.Second
 
-// lateness are the median and the largest lateness of the recent runs. marked: the largest is late.
+// lateness returns the median and the largest lateness of the recent runs. marked reports
+// whether the largest is late.
 func lateness(sc schedule.Schedule) (median, largest views.ScheduleLateness) {
 	var list []time.Duration
 	for _, o := range sc.Recent {

@@ -57,8 +57,8 @@ func scheduleID(r *http.Request) (uuid.UUID, error) {
 	return request.ParseID(request.PathValue(r, "schedule"), "schedule")
 }
 
-// command does something to the schedule of a path, and leads to an address. A refusal is shown on
-// the page of the schedule.
+// command applies a command to the schedule in the path and redirects to an address. A refusal
+// is shown on the page of the schedule.
 func (h *Pages) command(w http.ResponseWriter, r *http.Request, do func(context.Context, uuid.UUID) (string, error)) error {
 	id, err := scheduleID(r)
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request, do func(context.
 	return nil
 }
 
-// back is the page that a switch was on.
+// back is the page that contained the switch.
 func back(r *http.Request, id uuid.UUID) string {
 	if r.PostForm.Get("back") == "list" {
 		query, err := url.ParseQuery(r.PostForm.Get("query"))
@@ -104,7 +104,7 @@ func (h *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// run launches the schedule and leads to the execution.
+// run launches the schedule and redirects to the execution.
 func (h *Pages) run(w http.ResponseWriter, r *http.Request) error {
 	return h.command(w, r, func(ctx context.Context, id uuid.UUID) (string, error) {
 		execution, err := h.Schedules.RunNow(ctx, id)

@@ -35,7 +35,7 @@ func (h *Pages) schedule(w http.ResponseWriter, r *http.Request) error {
 	return h.render(w, r, http.StatusOK, id, nil)
 }
 
-// render shows a schedule, with why a command was refused.
+// render shows a schedule, with the reason if a command was refused.
 func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, id uuid.UUID, refused error) error {
 	ctx, clock := r.Context(), h.Page.Clock(r)
 	sc, err := h.Schedules.Get(ctx, id)

@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// language is what the highlighter knows of a language. Its work is linear in the length of a
+// language describes a language to the highlighter, whose work is linear in the length of a
 // text, whatever the text contains.
 type language struct {
 	comment  string // begins a comment at the start of a line or after a space

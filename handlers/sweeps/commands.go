@@ -11,7 +11,7 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// pause keeps a sweep from launching more runs.
+// pause prevents a sweep from launching more runs.
 func (h *Pages) pause(w http.ResponseWriter, r *http.Request) error {
 	return h.command(w, r, h.Sweeps.Pause)
 }
@@ -21,7 +21,7 @@ func (h *Pages) resume(w http.ResponseWriter, r *http.Request) error {
 	return h.command(w, r, h.Sweeps.Resume)
 }
 
-// stop ends a sweep, and cancels its runs if the form says so.
+// stop ends a sweep, and cancels its runs if the form requests it.
 func (h *Pages) stop(w http.ResponseWriter, r *http.Request) error {
 	return h.command(w, r, func(ctx context.Context, id uuid.UUID) error {
 		return h.Sweeps.Stop(ctx, id, r.PostFormValue("running") == "cancel")
@@ -43,7 +43,7 @@ func (h *Pages) command(w http.ResponseWriter, r *http.Request, do func(context.
 	return nil
 }
 
-// stopPage asks what happens to the runs that have started.
+// stopPage shows the question what happens to the runs that have started.
 func (h *Pages) stopPage(w http.ResponseWriter, r *http.Request) error {
 	id, err := sweepID(r)
 	if err != nil {

@@ -23,7 +23,8 @@ const (
 	topRuns   = 5 // compared with one press
 )
 
-// runsView is a page of the table of runs: the best first, unless the address says otherwise.
+// runsView is a page of the table of runs: the best first, unless the address selects another
+// order.
 func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.SweepRuns, error) {
 	s := study.Sweep
 	sort := q.Get("sort")
@@ -80,7 +81,7 @@ func runTableURL(s sweep.Sweep) string {
 	return views.ExecutionsURL() + "?" + q.Encode()
 }
 
-// best adds what can be done with the best runs.
+// best adds the actions for the best runs.
 func best(ctx context.Context, study sweep.Study, m *views.SweepRuns) error {
 	s := study.Sweep
 	if s.Best == nil || s.Best.ExecutionID == nil {
@@ -107,7 +108,8 @@ func best(ctx context.Context, study sweep.Study, m *views.SweepRuns) error {
 	return nil
 }
 
-// columns are those of the table. Headings sort, and sort in the other direction when pressed again.
+// columns are the columns of the table. A heading sorts by its column, and reverses the order
+// when pressed again.
 func columns(s sweep.Sweep, sort string) []views.SweepColumn {
 	sorted, descending := strings.CutPrefix(sort, "-")
 	column := func(name, title, key string, number bool) views.SweepColumn {

@@ -41,7 +41,7 @@ func (h *Pages) sweep(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.SweepPage(v))
 }
 
-// read reads what the page shows.
+// read reads the data of the page.
 func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Values) (views.SweepView, error) {
 	study, err := h.Sweeps.Study(ctx, id)
 	if err != nil {
@@ -141,8 +141,8 @@ func Head(ctx context.Context, clock ui.Clock, s sweep.Sweep) views.SweepHead {
 	return m
 }
 
-// silentRuns is the number of runs without the objective after which a sweep says so before its end. The
-// last values of a run arrive shortly after its end.
+// silentRuns is the number of runs without the objective after which the page of a running sweep
+// warns about it. The last values of a run arrive shortly after its end.
 const silentRuns = 3
 
 func figures(s sweep.Sweep) []views.SweepFigure {
@@ -247,7 +247,7 @@ func importanceView(s sweep.Sweep, found sweep.Importances) views.Importance {
 	return m
 }
 
-// spaceView is what a sweep varies, and its settings.
+// spaceView shows which inputs a sweep varies, and its settings.
 func spaceView(s sweep.Sweep) views.SweepSpace {
 	m := views.SweepSpace{ID: s.ID.String()}
 	if s.MayRun && s.State != sweep.Stopping {

@@ -1,5 +1,5 @@
-// Package table is what the pages and the API of the table of executions share: conditions of
-// filters, rows with their values, exports, and commands for many executions.
+// Package table contains what the pages and the API of the table of executions share: conditions
+// of filters, rows with their values, exports, and commands for many executions.
 package table
 
 import (
@@ -49,8 +49,8 @@ func (s *Service) Find(ctx context.Context, q index.Query) (Page, error) {
 	return p, err
 }
 
-// Conditions are those of a filter, without its pages. They refuse filters on what executions wait
-// for, which the index does not contain.
+// Conditions are the conditions of a filter, without its pages. A filter on what executions wait
+// for is refused, because the index does not contain it.
 func (s *Service) Conditions(ctx context.Context, f query.Filter) (search.And, error) {
 	if f.Waiting || f.AwaitingApproval {
 		return nil, apperr.New(apperr.Invalid, "The table cannot select executions that wait or await approval. Remove this state, or the query and the columns.")

@@ -47,7 +47,7 @@ func typedTrigger(t trigger.Trigger) typed {
 	return out
 }
 
-// spec reads the values. The service checks what it can express; JSON and numbers are checked here.
+// spec reads the values. It checks only JSON and numbers; the service checks everything else.
 func (t typed) spec() (trigger.Spec, error) {
 	sp := trigger.Spec{
 		Name: t.name, Kind: t.kind, States: t.states, Stages: t.stages, Signature: trigger.Signature(t.signature), Secret: t.secret, Filter: t.filter,
@@ -139,7 +139,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 		Action: views.TriggersURL(), Cancel: views.TriggersURL(), Kind: string(t.kind), Webhook: t.kind == trigger.OnWebhook,
 		Name: t.name, Sources: t.sources, Filter: t.filter, Workflow: t.workflow, Version: t.version, Inputs: t.inputs, Priority: t.priority, Enabled: t.enabled,
 		SourcesLabel: wordsOf(t.kind).sources, SourcesHelp: wordsOf(t.kind).help,
-		FilterHelp: "An expression. Only events for which it is true launch: " + wordsOf(t.kind).filter,
+		FilterHelp: "An expression. The trigger launches only if it is true, such as " + wordsOf(t.kind).filter,
 		InputsHelp: "A JSON object. Texts can contain expressions: " + wordsOf(t.kind).inputs,
 	}
 	if former != "" {
@@ -173,7 +173,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 	return web.Render(w, r, status, views.TriggerFormPage(m))
 }
 
-// choices are values to check, with those that are chosen.
+// choices are values to select, including the selected ones.
 func choices(values, chosen []string) (list []views.NotificationChoice) {
 	for _, v := range values {
 		list = append(list, views.NotificationChoice{Value: v, Label: strings.ToUpper(v[:1]) + strings.ToLower(v[1:]), Chosen: slices.Contains(chosen, v)})
@@ -181,7 +181,8 @@ func choices(values, chosen []string) (list []views.NotificationChoice) {
 	return list
 }
 
-// formErrors are the errors by field of the form. Those of one input are errors of the inputs.
+// formErrors are the errors by field of the form. Errors of a single input are errors of the
+// inputs.
 func formErrors(failed error) map[string]string {
 	out := map[string]string{}
 	for _, f := range apperr.FieldsOf(failed) {

@@ -42,7 +42,8 @@ func storedPoll(t trigger.Trigger) polled {
 	return newPoll()
 }
 
-// fill sets what a trigger polls. An address is a URL, or a path below the chosen connection.
+// fill sets the source that a trigger polls. An address is a URL, or a path below the selected
+// connection.
 func (p polled) fill(sp *trigger.Spec) {
 	switch sp.Kind { //nolint:exhaustive // the others do not poll
 	case trigger.OnHTTP:
@@ -63,7 +64,7 @@ func (h *Pages) pollForm(r *http.Request, t typed, former string) (*views.Trigge
 	out := &views.TriggerPollForm{
 		Bucket: t.kind == trigger.OnS3, Address: p.address, BucketName: p.bucket, Prefix: p.prefix, Pattern: p.pattern, Every: p.every,
 		When:     radios(p.when, string(trigger.Changes), "It changes", string(trigger.Appears), "It appears"),
-		Existing: radios(strconv.FormatBool(p.existing), "false", "Only what is newer", "true", "Launch for it, too"),
+		Existing: radios(strconv.FormatBool(p.existing), "false", "Ignore", "true", "Launch"),
 	}
 	if former != "" {
 		out.Restarts = "Applies when you change what the trigger polls."
@@ -173,7 +174,7 @@ func (j joined) form() *views.TriggerJoinForm {
 	return out
 }
 
-// waitsOf is what a condition waits for, as the form writes it.
+// waitsOf describes what a condition waits for, in the format of the form.
 func waitsOf(c trigger.Condition) string {
 	which := append(slices.Clone(c.States), c.Stages...)
 	if len(which) == 0 {
@@ -182,7 +183,8 @@ func waitsOf(c trigger.Condition) string {
 	return string(c.Kind) + ":" + strings.Join(which, ",")
 }
 
-// waitOptions are what a condition can wait for. A combination that the list lacks is added.
+// waitOptions are the choices of what a condition can wait for, including a selected combination
+// that the list lacks.
 func waitOptions(chosen string) []ui.Option {
 	pairs := []string{
 		"dataset", "A new version of a dataset", "model", "A new version of a model",

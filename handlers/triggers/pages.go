@@ -119,7 +119,7 @@ func rowOf(r *http.Request, t trigger.Trigger) views.TriggerRow {
 	return row
 }
 
-// about says what a trigger waits for.
+// about describes what a trigger waits for.
 func about(t trigger.Trigger) string {
 	sources := strings.Join(t.Sources, ", ")
 	switch t.Kind {
@@ -177,7 +177,7 @@ func outcomeOf(clock ui.Clock, d trigger.Delivery) views.TriggerOutcome {
 	return o
 }
 
-// outcomeWord returns the state of executions that looks like an outcome, and its word.
+// outcomeWord returns the state of executions whose icon suits an outcome, and the word for it.
 func outcomeWord(o trigger.Outcome) (state, word string) {
 	switch o {
 	case trigger.Launched:

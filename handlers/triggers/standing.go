@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// aboutSettings says what a trigger waits for that polls or joins events.
+// aboutSettings describes what a trigger waits for that polls or joins events.
 func aboutSettings(t trigger.Trigger) string {
 	switch {
 	case t.HTTP != nil:
@@ -82,12 +82,13 @@ func settingFacts(t trigger.Trigger) (list []ui.Fact) {
 	return list
 }
 
-// conditionWords says what a condition waits for.
+// conditionWords describes what a condition waits for.
 func conditionWords(c trigger.Condition) string {
 	return about(trigger.Trigger{Spec: trigger.Spec{Kind: c.Kind, Sources: c.Sources, States: c.States, Stages: c.Stages}})
 }
 
-// standing fills in the state of a trigger: its polls, the joins that wait, and the launches that are repeated.
+// standing fills in the state of a trigger: its polls, the joins that wait, and the launches
+// that are repeated.
 func (h *Pages) standing(r *http.Request, t trigger.Trigger, m *views.Trigger, first bool) error {
 	m.Paused = t.Paused
 	polls, err := h.Triggers.PollsOf(r.Context(), t)
@@ -181,7 +182,7 @@ func joinsModel(clock ui.Clock, partials []trigger.Partial, count int) *views.Tr
 	return out
 }
 
-// pollNow makes a trigger poll at once.
+// pollNow polls the source of a trigger immediately.
 func (h *Pages) pollNow(w http.ResponseWriter, r *http.Request) error {
 	name := request.PathValue(r, "name")
 	if err := h.Triggers.PollNow(r.Context(), name); err != nil {

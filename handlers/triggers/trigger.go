@@ -152,7 +152,7 @@ func pretty(v any) string {
 	return indented(raw)
 }
 
-// test shows what the trigger would do about the event in the form.
+// test shows how the trigger would handle the event in the form.
 func (h *Pages) test(w http.ResponseWriter, r *http.Request) error {
 	t, err := h.Triggers.Get(r.Context(), request.PathValue(r, "name"))
 	if err != nil {
@@ -197,7 +197,8 @@ func fieldsText(err error) string {
 	return strings.Join(parts, " ")
 }
 
-// readObject decodes a JSON object, and says where it is wrong. Nothing is an empty object.
+// readObject decodes a JSON object, and reports the position of errors. Empty text is an empty
+// object.
 func readObject(text string) (out map[string]any, problem string) {
 	if strings.TrimSpace(text) == "" {
 		return map[string]any{}, ""

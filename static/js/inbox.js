@@ -82,7 +82,7 @@ function setUpDesktop(box) {
   const draw = () => {
     const denied = !("Notification" in window) || Notification.permission === "denied";
     state.textContent = denied ? "This browser does not allow notifications from FlowForge. Allow them in the settings of the browser."
-      : `Notifications of this browser are ${allowed() ? "on" : "off"}.`;
+      : `Browser notifications are ${allowed() ? "on" : "off"}.`;
     button.textContent = allowed() ? "Turn off" : "Turn on";
     button.disabled = denied;
   };

@@ -69,7 +69,7 @@ func cluster() views.Cluster {
 func clusterUnreachable() views.Cluster {
 	m := cluster()
 	m.Replica = &views.ClusterReplica{State: "Not in use", Mark: "FAILED", Lag: "42 s", Limit: "5 s", Problem: "It lags behind the primary by more than 5s."}
-	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not answered since 14:09:50.", Text: "Running tasks continue. New tasks start when it is back. Last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
+	m.Notice = &views.AdminNotice{Kind: "error", Strong: "The cluster's API server has not responded since 14:09:50.", Text: "Running tasks continue. New tasks start when it is back. Last error: dial tcp 10.0.0.1:6443: connect: connection refused."}
 	return m
 }
 

@@ -69,7 +69,7 @@ func breakers(f views.Page) views.Breakers {
 		Page: frame(f, "Circuit breakers", views.SectionFailures), Lead: "2 circuit breakers are open. 14 nodes are waiting.",
 		Rows: []views.BreakerLine{
 			row("fetch", "FAILED", "open; next trial at 14:15:02", "12 nodes are waiting", "5 failures since the last success", "The command exited with code 1: ConnectionRefusedError: [Errno 111] Connection refused", 2*time.Minute),
-			row("tune/score", "RETRYING", "half open; one trial is running", "2 nodes are waiting", "5 failures since the last success", "The request was answered with status 503.", 9*time.Minute),
+			row("tune/score", "RETRYING", "half open; one trial is running", "2 nodes are waiting", "5 failures since the last success", "The server responded with status 503.", 9*time.Minute),
 			closed,
 		},
 	}

@@ -55,7 +55,7 @@ func Entries() []Entry {
 		{"search", "Search", func(f views.Page) templ.Component { return views.SearchPage(search(f)) }},
 		{"components", "Components", func(f views.Page) templ.Component { return componentsPage(frame(f, "Components", "")) }},
 		{"error-404", "Error: not found", func(f views.Page) templ.Component {
-			return views.ErrorPage(frame(f, "Not found", ""), views.Failure{Status: 404, Title: "Not found", Message: "There is no execution with this id.", RequestID: "k3jx7q2mzt9a"})
+			return views.ErrorPage(frame(f, "Not found", ""), views.Failure{Status: 404, Title: "Not found", Message: "There is no execution with this ID.", RequestID: "k3jx7q2mzt9a"})
 		}},
 		{"error-500", "Error: internal", func(f views.Page) templ.Component {
 			return views.ErrorPage(frame(f, "Error", ""), views.Failure{Status: 500, Message: "Something went wrong on our side.", RequestID: "k3jx7q2mzt9a"})

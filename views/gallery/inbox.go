@@ -20,7 +20,7 @@ func inboxEntries() []Entry {
 		{"inbox-filtered", "Inbox: nothing matches", func(f views.Page) templ.Component {
 			m := inboxPage(f)
 			m.List = views.InboxList{Next: "/inbox", Filtered: true}
-			m.Notice, m.NoticeLink = "You are no longer notified of digits.train.", ui.Action{Name: "Change what is muted", URL: "#"}
+			m.Notice, m.NoticeLink = "You no longer receive notifications about digits.train.", ui.Action{Name: "Change what is muted", URL: "#"}
 			return views.InboxPage(m)
 		}},
 		{"inbox-settings", "Notification settings", func(f views.Page) templ.Component { return views.InboxSettingsPage(inboxSettings(f)) }},
@@ -64,9 +64,9 @@ func inboxSettings(f views.Page) views.InboxSettings {
 	}
 	return views.InboxSettings{
 		Page: frame(f, "Notifications", views.SectionNone, views.Crumb{Name: "Your account", URL: "#"}), Email: "ada@example.com", Provided: true, MailServer: true,
-		MailError: "The mail server answered 550: no such mailbox.",
+		MailError: "The mail server responded with 550: no such mailbox.",
 		Groups: []views.InboxEventGroup{
-			{Title: "Approvals", Events: []views.InboxEvent{event("approval.waiting", "Approval needed", "A node of an execution that you launched or of your project waits for an answer.", true, true)}},
+			{Title: "Approvals", Events: []views.InboxEvent{event("approval.waiting", "Approval needed", "A node of an execution that you launched, or of your project, waits for an approval.", true, true)}},
 			{Title: "Executions", Events: []views.InboxEvent{
 				event("execution.first_failure", "First failure", "A workflow that you launched fails after a success, or in its first execution.", true, false),
 				event("execution.succeeded", "Execution succeeded", "An execution that you launched succeeds.", false, false),

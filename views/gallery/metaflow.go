@@ -59,7 +59,7 @@ func metaflowStore(f views.Page) views.MetaflowDatastore {
 			Failed: "The datastore has invalid values.",
 			Fields: []views.DatastoreField{
 				{Name: "root", Label: "Root", Help: "s3://bucket/prefix for a bucket.", Value: "models", Error: "Enter s3://bucket/prefix."},
-				{Name: "access_key_secret", Label: "Secret with the access key ID", Help: "Empty for a public bucket.", Value: "minio-access", Secret: true},
+				{Name: "access_key_secret", Label: "Secret with the access key ID", Help: "Leave empty for a public bucket.", Value: "minio-access", Secret: true},
 			},
 		},
 	}

@@ -24,7 +24,7 @@ func notificationEntries() []Entry {
 
 func notificationRows() []views.NotificationRow {
 	return []views.NotificationRow{
-		{URL: "#", Title: "digits.train failed after a success", Rule: "On call", Channel: "mlops-portal", State: "RETRYING", Word: "Waiting", Detail: "The receiver answered 503 Service Unavailable after 1.2 s. Next attempt: 20 Nov 2026, 15:19:48 UTC.", At: clock().Moment(ago(8 * time.Minute))},
+		{URL: "#", Title: "digits.train failed after a success", Rule: "On call", Channel: "mlops-portal", State: "RETRYING", Word: "Waiting", Detail: "The receiver responded with 503 Service Unavailable after 1.2 s. Next attempt: 20 Nov 2026, 15:19:48 UTC.", At: clock().Moment(ago(8 * time.Minute))},
 		{URL: "#", Title: "digits.train failed", Rule: "On call", Channel: "mlops-portal", State: "FAILED", Word: "Failed", Detail: "The connection failed: x509: certificate has expired or is not yet valid.", At: clock().Moment(ago(time.Hour)), RedeliverURL: "#"},
 		{URL: "#", Title: "publish needs an approval: review", Rule: "Approvals", Channel: "vision-runs", State: "SUCCEEDED", Word: "Delivered", Detail: "200 OK after 182 ms", At: clock().Moment(ago(2 * time.Hour)), RedeliverURL: "#"},
 	}
@@ -54,7 +54,7 @@ func notification(f views.Page) views.Notification {
 		Page: frame(f, row.Title, views.SectionNotifications, views.Crumb{Name: "Notifications", URL: "#"}), Row: row, Text: "train failed: labels must be between 0 and 9, found 11", Target: "https://flowforge.example/executions/1",
 		Facts:    []ui.Fact{{Name: "Channel", Value: "mlops-portal", URL: "#"}, {Name: "Rule", Value: "On call"}, {Name: "Event", Value: "execution.first_failure", Mono: true}, {Name: "Attempts", Value: "1"}},
 		Content:  []ui.Fact{{Name: "Execution", Value: "#a1b2c3"}, {Name: "Version", Value: "2.4.0"}, {Name: "Launched by", Value: "Mei Tanaka"}},
-		Attempts: []views.NotificationAttempt{{At: clock().Exactly(ago(8 * time.Minute)), Detail: "The receiver answered 503 Service Unavailable after 1.2 s."}},
+		Attempts: []views.NotificationAttempt{{At: clock().Exactly(ago(8 * time.Minute)), Detail: "The receiver responded with 503 Service Unavailable after 1.2 s."}},
 	}
 }
 

@@ -18,7 +18,7 @@ func pollingTrigger(f views.Page) views.Trigger {
 	}
 	m.Pending = []views.TriggerPending{
 		{Subject: "raw/2026/11/digits-0042.parquet", Message: "2 launches failed. A service that FlowForge depends on is not responding. Try again in a moment.", Next: clock().Moment(ago(-8 * time.Second))},
-		{Subject: "raw/2026/11/digits-0043.parquet", Message: "An earlier event of the trigger is being repeated.", Next: clock().Moment(ago(0))},
+		{Subject: "raw/2026/11/digits-0043.parquet", Message: "An earlier event of the trigger is being retried.", Next: clock().Moment(ago(0))},
 	}
 	m.More = "and 12 more"
 	return m
@@ -43,7 +43,7 @@ func joiningTrigger(f views.Page) views.Trigger {
 func newTriggerForm(f views.Page, kind, name string) views.TriggerForm {
 	return views.TriggerForm{
 		Page: frame(f, "New trigger", views.SectionTriggers), Heading: "New trigger", Action: "#", Cancel: "#", Kind: kind, Kinds: triggerKinds(name),
-		FilterHelp: "An expression. Only events for which it is true launch: object.size > 0", Workflow: "digits.train", Workflows: []string{"digits.train"},
+		FilterHelp: "An expression. The trigger launches only if it is true, such as object.size > 0", Workflow: "digits.train", Workflows: []string{"digits.train"},
 		Inputs: "{\n  \"file\": \"{{ object.uri }}\"\n}", InputsHelp: `A JSON object. Texts can contain expressions: {"file": "{{ object.uri }}"}`, Enabled: true,
 	}
 }
@@ -53,7 +53,7 @@ func bucketTriggerForm(f views.Page) views.TriggerForm {
 	m.Name = "daily-files"
 	m.Poll = &views.TriggerPollForm{
 		Bucket: true, Connections: []ui.Option{{Value: "lake", Name: "lake", Selected: true}}, Prefix: "raw/", Pattern: "*.parquet", Every: "5 min",
-		Existing: []ui.Option{{Value: "false", Name: "Only what is newer", Selected: true}, {Value: "true", Name: "Launch for it, too"}},
+		Existing: []ui.Option{{Value: "false", Name: "Ignore", Selected: true}, {Value: "true", Name: "Launch"}},
 	}
 	return m
 }
@@ -66,7 +66,7 @@ func addressTriggerForm(f views.Page) views.TriggerForm {
 	m.Poll = &views.TriggerPollForm{
 		Connections: []ui.Option{{Name: "No connection", Selected: true}, {Value: "portal", Name: "portal"}}, Address: "example.com/rates.json", Every: "1 s",
 		When:     []ui.Option{{Value: "changes", Name: "It changes", Selected: true}, {Value: "appears", Name: "It appears"}},
-		Existing: []ui.Option{{Value: "false", Name: "Only what is newer", Selected: true}, {Value: "true", Name: "Launch for it, too"}},
+		Existing: []ui.Option{{Value: "false", Name: "Ignore", Selected: true}, {Value: "true", Name: "Launch"}},
 	}
 	return m
 }

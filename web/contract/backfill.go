@@ -52,14 +52,14 @@ type BackfillBody struct {
 	NewestFirst  bool           `json:"newest_first,omitempty"`
 	Parallelism  int            `json:"parallelism"`
 	Status       string         `json:"status" enum:"RUNNING,PAUSED,FINISHED,CANCELLED"`
-	Message      string         `json:"message,omitempty" doc:"Why it is paused"`
+	Message      string         `json:"message,omitempty" doc:"Reason why it is paused"`
 	Owner        string         `json:"owner" doc:"User who created the backfill or resumed it last; executions run with the permissions of the owner"`
 	Counts       BackfillCounts `json:"counts"`
 	CreatedAt    time.Time      `json:"created_at"`
 	FinishedAt   *time.Time     `json:"finished_at,omitempty"`
 }
 
-// BackfillCounts are the slots of a backfill by what became of them.
+// BackfillCounts are the numbers of slots of a backfill by outcome.
 type BackfillCounts struct {
 	Total     int `json:"total"`
 	Pending   int `json:"pending"`

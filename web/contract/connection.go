@@ -13,7 +13,7 @@ type ConnectionField struct {
 	Secret   bool   `json:"secret,omitempty"`
 	Required bool   `json:"required,omitempty"`
 	Default  any    `json:"default,omitempty"`
-	For      string `json:"for,omitempty" doc:"The authentication that reads the field; empty: all."`
+	For      string `json:"for,omitempty" doc:"Authentication that uses the field; empty means all"`
 }
 
 // ConnectionBody is a connection without the values of its secret fields.

@@ -8,35 +8,35 @@ import (
 
 // EventConsumerInput is a consumer of the feed of events to create.
 type EventConsumerInput struct {
-	Name        string   `json:"name" minLength:"1" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9_.-]*$" doc:"Unique in the project, or among the consumers of all projects"`
-	Topics      []string `json:"topics,omitempty" maxItems:"5" enum:"workflow,task,quota,artifact,audit" doc:"Default: all but audit, which needs the permission to read the audit log"`
-	Types       []string `json:"types,omitempty" maxItems:"50" doc:"Types of events, or patterns such as execution.*. Default: all"`
-	Start       string   `json:"start,omitempty" pattern:"^(oldest|newest|[0-9]{1,18})$" default:"newest" doc:"oldest: the oldest event that is kept. newest: only new events. A cursor: the events after it"`
-	MaxTries    int      `json:"max_tries,omitempty" minimum:"1" maximum:"100" default:"10" doc:"Failures after which an event becomes a dead letter"`
-	AllProjects bool     `json:"all_projects,omitempty" doc:"Events of all projects, and above them. Only administrators of the installation can use such a consumer"`
+	Name        string   `json:"name" minLength:"1" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9_.-]*$" doc:"Name, unique in the project or among the consumers of all projects"`
+	Topics      []string `json:"topics,omitempty" maxItems:"5" enum:"workflow,task,quota,artifact,audit" doc:"Topics; defaults to all except audit, which requires the permission to read the audit log"`
+	Types       []string `json:"types,omitempty" maxItems:"50" doc:"Types of events, or patterns such as execution.*; defaults to all"`
+	Start       string   `json:"start,omitempty" pattern:"^(oldest|newest|[0-9]{1,18})$" default:"newest" doc:"Where the consumer starts. oldest is the oldest event that is kept, newest is only new events, and a cursor is the events after it"`
+	MaxTries    int      `json:"max_tries,omitempty" minimum:"1" maximum:"100" default:"10" doc:"Number of failures after which an event becomes a dead letter"`
+	AllProjects bool     `json:"all_projects,omitempty" doc:"True for events of all projects and events that belong to no project; only for administrators of the installation"`
 }
 
 // EventConsumer is a consumer and how far it is behind.
 type EventConsumer struct {
 	Name           string     `json:"name"`
 	AllProjects    bool       `json:"all_projects"`
-	Sink           bool       `json:"sink" doc:"The server itself reads, and sends events to a broker"`
-	Topics         []string   `json:"topics" doc:"Empty: all but audit"`
+	Sink           bool       `json:"sink" doc:"True if the server itself reads the consumer and sends its events to a broker"`
+	Topics         []string   `json:"topics" doc:"Topics; empty means all except audit"`
 	Types          []string   `json:"types" doc:"Empty: all"`
 	MaxTries       int        `json:"max_tries"`
-	Cursor         string     `json:"cursor" doc:"All events up to it are acknowledged or dead letters"`
-	Lag            int64      `json:"lag" doc:"Events that are not acknowledged"`
-	LagMore        bool       `json:"lag_more" doc:"There are more than lag: only the next million events of the feed were searched"`
-	OldestAt       *time.Time `json:"oldest_at,omitempty" doc:"When the oldest event of the lag was recorded"`
-	Taken          int64      `json:"taken" doc:"Of lag: leased, waiting after a failure, or waiting behind such an event"`
-	Failing        int64      `json:"failing" doc:"Of taken: waiting for the next try after a failure"`
+	Cursor         string     `json:"cursor" doc:"Position in the feed: all events up to it are acknowledged or dead letters"`
+	Lag            int64      `json:"lag" doc:"Number of events that are not acknowledged"`
+	LagMore        bool       `json:"lag_more" doc:"True if there are more than lag, because only the next million events of the feed were searched"`
+	OldestAt       *time.Time `json:"oldest_at,omitempty" doc:"Time of the oldest event that is not acknowledged"`
+	Taken          int64      `json:"taken" doc:"Number of these events that are leased, wait for a retry, or wait behind such an event"`
+	Failing        int64      `json:"failing" doc:"Number of these events that wait for a retry after a failure"`
 	DeadLetters    int64      `json:"dead_letters"`
-	Stopped        bool       `json:"stopped" doc:"The consumer has 10,000 dead letters and receives nothing until they are redelivered or discarded"`
-	Missed         int64      `json:"missed" doc:"Events of the feed, of all types and projects, that retention removed before the consumer read them"`
-	Acknowledged   int64      `json:"acknowledged" doc:"Events acknowledged since the consumer was created"`
+	Stopped        bool       `json:"stopped" doc:"True if the consumer has 10,000 dead letters; it receives no events until they are redelivered or discarded"`
+	Missed         int64      `json:"missed" doc:"Number of events, of all types and projects, that retention removed from the feed before the consumer read them"`
+	Acknowledged   int64      `json:"acknowledged" doc:"Number of events acknowledged since the consumer was created"`
 	AcknowledgedAt *time.Time `json:"acknowledged_at,omitempty"`
 	ReadAt         *time.Time `json:"read_at,omitempty"`
-	Problem        string     `json:"problem,omitempty" doc:"Of a sink: why the broker does not accept events"`
+	Problem        string     `json:"problem,omitempty" doc:"Reason why the broker does not accept events, for a consumer that the server reads"`
 	ProblemAt      *time.Time `json:"problem_at,omitempty"`
 	CreatedBy      string     `json:"created_by"`
 	CreatedAt      time.Time  `json:"created_at"`
@@ -50,36 +50,36 @@ type EventConsumerList struct {
 // ReadEvents requests events for a consumer.
 type ReadEvents struct {
 	Limit        int `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100" doc:"Maximum number of events"`
-	LeaseSeconds int `json:"lease_seconds,omitempty" minimum:"1" maximum:"43200" default:"60" doc:"Time to process them. Events that are not acknowledged by then are delivered again"`
-	WaitSeconds  int `json:"wait_seconds,omitempty" minimum:"0" maximum:"30" doc:"How long to wait for the first event"`
+	LeaseSeconds int `json:"lease_seconds,omitempty" minimum:"1" maximum:"43200" default:"60" doc:"Duration of the lease in seconds; events that are not acknowledged by then are delivered again"`
+	WaitSeconds  int `json:"wait_seconds,omitempty" minimum:"0" maximum:"30" doc:"Maximum time to wait for the first event"`
 }
 
 // LeasedEvent is an event that a consumer processes, with extensions of CloudEvents.
 type LeasedEvent struct {
 	CloudEvent
-	Tries     int    `json:"tries" doc:"How often it failed"`
-	LastError string `json:"lasterror,omitempty" doc:"Of the last failure"`
+	Tries     int    `json:"tries" doc:"Number of failed deliveries"`
+	LastError string `json:"lasterror,omitempty" doc:"Reason of the last failure"`
 }
 
 // EventLease are events that a consumer processes.
 type EventLease struct {
-	Lease     *uuid.UUID    `json:"lease,omitempty" doc:"For acknowledge, fail and release. Absent without events"`
+	Lease     *uuid.UUID    `json:"lease,omitempty" doc:"Lease ID for acknowledge, fail and release; absent if there are no events"`
 	ExpiresAt *time.Time    `json:"expires_at,omitempty"`
-	Events    []LeasedEvent `json:"events" doc:"Process the events of an execution in this order"`
+	Events    []LeasedEvent `json:"events" doc:"Leased events; process the events of an execution in this order"`
 }
 
 // AcknowledgeEvents tells that events were processed.
 type AcknowledgeEvents struct {
 	Lease  uuid.UUID `json:"lease"`
-	Events []string  `json:"events,omitempty" maxItems:"1000" doc:"IDs. Default: all events of the lease"`
+	Events []string  `json:"events,omitempty" maxItems:"1000" doc:"Event IDs; defaults to all events of the lease"`
 }
 
 // FailEvents tells that events could not be processed.
 type FailEvents struct {
 	Lease  uuid.UUID `json:"lease"`
 	Events []string  `json:"events" minItems:"1" maxItems:"1000" doc:"IDs"`
-	Reason string    `json:"reason,omitempty" maxLength:"10000" doc:"The first 2,000 characters are kept"`
-	Final  bool      `json:"final,omitempty" doc:"The events can never be processed and become dead letters at once"`
+	Reason string    `json:"reason,omitempty" maxLength:"10000" doc:"Reason of the failure; the first 2,000 characters are stored"`
+	Final  bool      `json:"final,omitempty" doc:"True if the events can never be processed; they become dead letters immediately"`
 }
 
 // ReleaseEvents ends a lease.
@@ -87,11 +87,11 @@ type ReleaseEvents struct {
 	Lease uuid.UUID `json:"lease"`
 }
 
-// EventAnswer is what an answer of a consumer changed.
+// EventAnswer is the result of an acknowledgement or a failure.
 type EventAnswer struct {
-	Events      []string `json:"events" doc:"IDs of the events that it concerned"`
-	Absent      []string `json:"absent" doc:"IDs that the lease does not contain: they were answered before, or the lease has ended and they are delivered again"`
-	DeadLetters []string `json:"dead_letters" doc:"Of events: now dead letters"`
+	Events      []string `json:"events" doc:"IDs of the affected events"`
+	Absent      []string `json:"absent" doc:"IDs that the lease does not contain, because the events were handled before, or because the lease has expired and they are delivered again"`
+	DeadLetters []string `json:"dead_letters" doc:"IDs of these events that became dead letters"`
 }
 
 // ReleasedEvents tells how many events a lease had.
@@ -109,10 +109,10 @@ type DeadEvent struct {
 // DeadEventList is a page of dead letters, oldest event first.
 type DeadEventList struct {
 	Events []DeadEvent `json:"events"`
-	Next   string      `json:"next,omitempty" doc:"after of the next page"`
+	Next   string      `json:"next,omitempty" doc:"Cursor for the next page; pass it as after"`
 }
 
 // SettleEvents selects dead letters.
 type SettleEvents struct {
-	Events []string `json:"events,omitempty" maxItems:"1000" doc:"IDs. Default: all dead letters"`
+	Events []string `json:"events,omitempty" maxItems:"1000" doc:"Event IDs; defaults to all dead letters"`
 }

@@ -10,6 +10,6 @@ type CloudEvent = feed.CloudEvent
 // CloudEventList is a page of the feed, oldest first.
 type CloudEventList struct {
 	Events []CloudEvent `json:"events"`
-	Next   string       `json:"next" doc:"after of the next request, also after an empty page"`
-	More   bool         `json:"more" doc:"The next page can be read at once"`
+	Next   string       `json:"next" doc:"Cursor for the next request, even after an empty page; pass it as after"`
+	More   bool         `json:"more" doc:"True if the next page is available immediately"`
 }

@@ -12,26 +12,26 @@ type InboxItem struct {
 	Event       string     `json:"event"`
 	Title       string     `json:"title"`
 	Text        string     `json:"text,omitempty"`
-	URL         string     `json:"url" doc:"The page to open"`
+	URL         string     `json:"url" doc:"Address of the page to open"`
 	ProjectID   uuid.UUID  `json:"project_id"`
 	Project     string     `json:"project"`
-	Subject     string     `json:"subject" doc:"The workflow or the model"`
+	Subject     string     `json:"subject" doc:"Workflow or model"`
 	ExecutionID *uuid.UUID `json:"execution_id,omitempty"`
-	At          time.Time  `json:"at" doc:"When it happened"`
+	At          time.Time  `json:"at" doc:"Time of the event"`
 	ReadAt      *time.Time `json:"read_at,omitempty" doc:"Missing: unread"`
-	Resolution  string     `json:"resolution,omitempty" doc:"What became of an approval or a request. Missing: it waits for an answer"`
+	Resolution  string     `json:"resolution,omitempty" doc:"Result of an approval or a request; absent while it is open"`
 }
 
 // InboxList is a page of notifications, newest first.
 type InboxList struct {
 	Items  []InboxItem `json:"items"`
 	Unread int         `json:"unread" doc:"Number of all unread notifications"`
-	Next   *uuid.UUID  `json:"next,omitempty" doc:"before of the next page"`
+	Next   *uuid.UUID  `json:"next,omitempty" doc:"Cursor for the next page; pass it as before"`
 }
 
 // InboxRead selects the notifications to mark as read.
 type InboxRead struct {
-	UpTo *uuid.UUID `json:"up_to,omitempty" doc:"ID of the newest notification to mark. Default: all"`
+	UpTo *uuid.UUID `json:"up_to,omitempty" doc:"ID of the newest notification to mark; defaults to all"`
 }
 
 // InboxMarked is how many notifications were marked as read.
@@ -47,20 +47,20 @@ type InboxEvent struct {
 
 // InboxSettings are what the caller wants to be notified of.
 type InboxSettings struct {
-	Events    []InboxEvent `json:"events,omitempty" maxItems:"50" doc:"Events that are left out have their default"`
-	Address   string       `json:"address,omitempty" maxLength:"254" doc:"Where e-mails go. Only for users whose sign-in provider does not know the address"`
-	Digest    string       `json:"digest,omitempty" enum:"immediately,hourly,daily" doc:"How often e-mails are sent. Default: immediately"`
-	DigestAt  string       `json:"digest_at,omitempty" maxLength:"5" doc:"Time of a daily e-mail. Default: 08:00"`
+	Events    []InboxEvent `json:"events,omitempty" maxItems:"50" doc:"Delivery of each event; omitted events use their default"`
+	Address   string       `json:"address,omitempty" maxLength:"254" doc:"E-mail address; only for users whose sign-in provider does not provide one"`
+	Digest    string       `json:"digest,omitempty" enum:"immediately,hourly,daily" doc:"How often e-mails are sent; defaults to immediately"`
+	DigestAt  string       `json:"digest_at,omitempty" maxLength:"5" doc:"Time of a daily e-mail; defaults to 08:00"`
 	QuietFrom string       `json:"quiet_from,omitempty" maxLength:"5" doc:"Start of the quiet hours, such as 20:00. E-mails wait until their end"`
 	QuietTo   string       `json:"quiet_to,omitempty" maxLength:"5" doc:"End of the quiet hours, such as 08:00"`
-	Timezone  string       `json:"timezone,omitempty" maxLength:"100" doc:"Time zone of these times, such as Europe/Berlin. Default: UTC"`
-	Muted     []string     `json:"muted,omitempty" maxItems:"100" doc:"Workflows and models of which the caller is not notified: names or patterns such as digits.*"`
+	Timezone  string       `json:"timezone,omitempty" maxLength:"100" doc:"Time zone of these times, such as Europe/Berlin; defaults to UTC"`
+	Muted     []string     `json:"muted,omitempty" maxItems:"100" doc:"Muted workflows and models: names or patterns such as digits.*"`
 }
 
 // InboxAccount are the settings of the caller and how e-mail reaches them.
 type InboxAccount struct {
 	InboxSettings
-	Email      string `json:"email,omitempty" doc:"Where e-mails go. Missing: events for e-mail go to the inbox"`
-	MailServer bool   `json:"mail_server" doc:"The installation has a mail server"`
-	MailError  string `json:"mail_error,omitempty" doc:"Why the last e-mail was not accepted"`
+	Email      string `json:"email,omitempty" doc:"E-mail address; if absent, notifications for e-mail go to the inbox"`
+	MailServer bool   `json:"mail_server" doc:"True if the installation has a mail server"`
+	MailError  string `json:"mail_error,omitempty" doc:"Reason why the last e-mail was not accepted"`
 }

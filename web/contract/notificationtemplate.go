@@ -11,7 +11,7 @@ type NotificationTemplateInput struct {
 // NotificationTemplate replaces the built-in message about an event in the channels of one kind.
 type NotificationTemplate struct {
 	Kind  string `json:"kind" enum:"slack,teams,email,webhook"`
-	Event string `json:"event" doc:"An event, or any for every event without a template of its own"`
+	Event string `json:"event" doc:"Event; any applies to every event without its own template"`
 	NotificationTemplateInput
 	UpdatedAt time.Time `json:"updated_at"`
 	UpdatedBy string    `json:"updated_by"`
@@ -25,12 +25,12 @@ type NotificationTemplateList struct {
 // NotificationPreview is a message as a template writes it.
 type NotificationPreview struct {
 	Subject string    `json:"subject,omitempty"`
-	Text    string    `json:"text,omitempty" doc:"Of an e-mail, Slack or Teams"`
-	HTML    string    `json:"html,omitempty" doc:"Of an e-mail"`
-	JSON    string    `json:"json,omitempty" doc:"Body of a webhook, indented"`
-	Event   string    `json:"event" doc:"Event of the message that is shown"`
+	Text    string    `json:"text,omitempty" doc:"Text of an e-mail, Slack or Teams message"`
+	HTML    string    `json:"html,omitempty" doc:"HTML of an e-mail"`
+	JSON    string    `json:"json,omitempty" doc:"Indented body of a webhook"`
+	Event   string    `json:"event" doc:"Event of the previewed message"`
 	At      time.Time `json:"at"`
-	Sample  bool      `json:"sample" doc:"The values are invented, because the project has no message about the event of the last 30 days"`
+	Sample  bool      `json:"sample" doc:"True if the values are samples, because the project has no message about the event from the last 30 days"`
 }
 
 // NotificationTestInput is a template to send to a channel.
@@ -41,6 +41,6 @@ type NotificationTestInput struct {
 
 // NotificationTest is the answer to a test message.
 type NotificationTest struct {
-	OK     bool   `json:"ok" doc:"The receiver accepted the message"`
-	Detail string `json:"detail" doc:"What the receiver answered, or what failed"`
+	OK     bool   `json:"ok" doc:"True if the receiver accepted the message"`
+	Detail string `json:"detail" doc:"Response of the receiver, or the reason of the failure"`
 }

@@ -9,8 +9,8 @@ import (
 // PoolAmount is an amount of resources.
 type PoolAmount struct {
 	Slots     int    `json:"slots" doc:"Concurrent tasks"`
-	CPUMillis int    `json:"cpu_millis" doc:"CPU in millicores; of a capacity, 0 is no limit"`
-	MemoryMiB int    `json:"memory_mib" doc:"Memory in MiB; of a capacity, 0 is no limit"`
+	CPUMillis int    `json:"cpu_millis" doc:"CPU in millicores; in a capacity, 0 means no limit"`
+	MemoryMiB int    `json:"memory_mib" doc:"Memory in MiB; in a capacity, 0 means no limit"`
 	GPUs      int    `json:"gpus"`
 	GPUType   string `json:"gpu_type,omitempty"`
 }
@@ -19,8 +19,8 @@ type PoolAmount struct {
 type PoolBody struct {
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
-	Draining    bool       `json:"draining" doc:"Whether the workers of the pool take no more tasks"`
-	Restricted  bool       `json:"restricted" doc:"Whether only some projects may use the pool"`
+	Draining    bool       `json:"draining" doc:"True if the workers of the pool take no more tasks"`
+	Restricted  bool       `json:"restricted" doc:"True if only some projects can use the pool"`
 	CreatedAt   time.Time  `json:"created_at"`
 	CreatedBy   string     `json:"created_by"`
 	Workers     int        `json:"workers" doc:"Workers, including those without a heartbeat"`
@@ -29,7 +29,7 @@ type PoolBody struct {
 	Used        PoolAmount `json:"used" doc:"Total requests of the running tasks"`
 	Queued      int        `json:"queued" doc:"Tasks that wait for a worker"`
 	Running     int        `json:"running" doc:"Tasks that workers have taken"`
-	WaitSeconds float64    `json:"wait_seconds" doc:"How long the first task in the queue has waited; 0: none waits"`
+	WaitSeconds float64    `json:"wait_seconds" doc:"Time in seconds that the first task in the queue has waited; 0 if no task waits"`
 }
 
 // PoolList are all pools by name.
@@ -44,7 +44,7 @@ type PoolWorker struct {
 	Labels    map[string]string `json:"labels"`
 	Capacity  PoolAmount        `json:"capacity"`
 	Version   string            `json:"version" doc:"Version of the program"`
-	State     string            `json:"state" enum:"ready,draining,leaving,lost" doc:"draining: an administrator drains it; leaving: its process ends after its tasks; lost: it sends no heartbeat"`
+	State     string            `json:"state" enum:"ready,draining,leaving,lost" doc:"State. draining: an administrator drains the worker. leaving: its process exits after its tasks. lost: it sends no heartbeat"`
 	Tasks     []string          `json:"tasks" doc:"IDs of its running tasks"`
 	JoinedAt  time.Time         `json:"joined_at"`
 	Heartbeat time.Time         `json:"heartbeat" doc:"Time of the last heartbeat"`

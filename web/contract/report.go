@@ -10,7 +10,7 @@ import (
 type ReportRow struct {
 	ID        uuid.UUID `json:"id"`
 	Title     string    `json:"title"`
-	Revision  int       `json:"revision" doc:"The latest"`
+	Revision  int       `json:"revision" doc:"Number of the latest revision"`
 	CreatedBy string    `json:"created_by"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedBy string    `json:"updated_by"`
@@ -27,27 +27,27 @@ type ReportBody struct {
 // ReportList is a page of reports.
 type ReportList struct {
 	Reports []ReportRow `json:"reports"`
-	Next    string      `json:"next,omitempty" doc:"after of the next page"`
+	Next    string      `json:"next,omitempty" doc:"Cursor for the next page; pass it as after"`
 }
 
 // ReportInput is a report to create.
 type ReportInput struct {
 	Title string `json:"title" minLength:"1" maxLength:"120"`
 	Text  string `json:"text,omitempty" maxLength:"262144" doc:"Markdown with live blocks"`
-	Note  string `json:"note,omitempty" maxLength:"200" doc:"What changed, for the history"`
+	Note  string `json:"note,omitempty" maxLength:"200" doc:"Note about the changes, for the history"`
 }
 
 // ReportChange changes a report. What it leaves out stays.
 type ReportChange struct {
 	Title    *string `json:"title,omitempty" minLength:"1" maxLength:"120"`
 	Text     *string `json:"text,omitempty" maxLength:"262144" doc:"Markdown with live blocks"`
-	Note     string  `json:"note,omitempty" maxLength:"200" doc:"What changed, for the history"`
-	Revision int     `json:"revision,omitempty" minimum:"1" doc:"The revision that the change is based on: if there is a later one, the answer is 409. Without it, the change follows any revision"`
+	Note     string  `json:"note,omitempty" maxLength:"200" doc:"Note about the changes, for the history"`
+	Revision int     `json:"revision,omitempty" minimum:"1" doc:"Revision that the change is based on. If there is a later one, the request fails with 409. If absent, the change applies to any revision"`
 }
 
 // ReportRestore restores a revision.
 type ReportRestore struct {
-	Revision int `json:"revision,omitempty" minimum:"1" doc:"The latest revision that the caller knows: if there is a later one, the answer is 409"`
+	Revision int `json:"revision,omitempty" minimum:"1" doc:"Latest revision that the caller knows. If there is a later one, the request fails with 409"`
 }
 
 // ReportRevision is a revision of a report.
@@ -55,7 +55,7 @@ type ReportRevision struct {
 	Revision     int       `json:"revision"`
 	Title        string    `json:"title"`
 	Note         string    `json:"note,omitempty"`
-	RestoredFrom int       `json:"restored_from,omitempty" doc:"The revision that this one repeats"`
+	RestoredFrom int       `json:"restored_from,omitempty" doc:"Revision that was restored"`
 	CreatedBy    string    `json:"created_by"`
 	CreatedAt    time.Time `json:"created_at"`
 	Bytes        int       `json:"bytes" doc:"Size of the text"`
@@ -71,5 +71,5 @@ type ReportRevisionBody struct {
 // ReportHistory are the revisions of a report, the latest first.
 type ReportHistory struct {
 	Revisions []ReportRevision `json:"revisions"`
-	Next      int              `json:"next,omitempty" doc:"before of the next page"`
+	Next      int              `json:"next,omitempty" doc:"Cursor for the next page; pass it as before"`
 }

@@ -39,7 +39,7 @@ type SecretStoreInput struct {
 
 // SecretStoreProbe is what a test of a store reads.
 type SecretStoreProbe struct {
-	Path    string `json:"path,omitempty" maxLength:"500" doc:"Path to read; empty: only sign in"`
+	Path    string `json:"path,omitempty" maxLength:"500" doc:"Path to read; if empty, the test only signs in"`
 	Key     string `json:"key,omitempty" maxLength:"200"`
 	Version string `json:"version,omitempty" maxLength:"100"`
 }
@@ -55,7 +55,7 @@ type OfferedSecretStore struct {
 	Name        string `json:"name"`
 	Kind        string `json:"kind"`
 	Description string `json:"description"`
-	Prefix      string `json:"prefix" doc:"Paths must begin with it"`
+	Prefix      string `json:"prefix" doc:"Prefix that paths must begin with"`
 }
 
 // OfferedSecretStores are the stores of a project by name.
@@ -67,8 +67,8 @@ type OfferedSecretStores struct {
 type SecretReference struct {
 	Store   string `json:"store" minLength:"1" maxLength:"100" doc:"Name of a secret store that the project may use"`
 	Path    string `json:"path" minLength:"1" maxLength:"500"`
-	Key     string `json:"key,omitempty" maxLength:"200" doc:"Member of a JSON object or key of a Vault secret; empty: the whole value"`
-	Version string `json:"version,omitempty" maxLength:"100" doc:"Empty: the newest version"`
+	Key     string `json:"key,omitempty" maxLength:"200" doc:"Member of a JSON object or key of a Vault secret; empty means the whole value"`
+	Version string `json:"version,omitempty" maxLength:"100" doc:"Version; defaults to the newest"`
 }
 
 // SecretBody is a secret without its value.
@@ -76,7 +76,7 @@ type SecretBody struct {
 	Name        string           `json:"name"`
 	Description string           `json:"description"`
 	Source      string           `json:"source,omitempty" doc:"Source of the value, if the project does not define it"`
-	Reference   *SecretReference `json:"reference,omitempty" doc:"Where a secret store has the value"`
+	Reference   *SecretReference `json:"reference,omitempty" doc:"Reference to the value in a secret store"`
 	CreatedAt   *time.Time       `json:"created_at,omitempty"`
 	CreatedBy   string           `json:"created_by,omitempty"`
 	UpdatedAt   *time.Time       `json:"updated_at,omitempty"`
@@ -99,6 +99,6 @@ type SecretList struct {
 // SecretInput is a secret to store: a value or a reference.
 type SecretInput struct {
 	Value       string           `json:"value,omitempty" doc:"Secret value: 4 characters to 64 KiB of text. Never returned. Required without a reference" writeOnly:"true" minLength:"4" maxLength:"65536"`
-	Reference   *SecretReference `json:"reference,omitempty" doc:"Where a secret store has the value, instead of a value"`
+	Reference   *SecretReference `json:"reference,omitempty" doc:"Reference to the value in a secret store, instead of a value"`
 	Description string           `json:"description,omitempty" maxLength:"300"`
 }

@@ -127,7 +127,7 @@ type SweepDetail struct {
 	SweepBody
 
 	RunList    []SweepRun      `json:"run_list" doc:"Requested page of runs"`
-	Next       *int            `json:"next,omitempty" doc:"after of the next page"`
+	Next       *int            `json:"next,omitempty" doc:"Cursor for the next page; pass it as after"`
 	Importance SweepImportance `json:"importance"`
 }
 
@@ -150,7 +150,7 @@ type ParameterImportance struct {
 // SweepList is a page of sweeps, newest first.
 type SweepList struct {
 	Sweeps []SweepBody `json:"sweeps"`
-	Next   *uuid.UUID  `json:"next,omitempty" doc:"before of the next page"`
+	Next   *uuid.UUID  `json:"next,omitempty" doc:"Cursor for the next page; pass it as before"`
 }
 
 // SweepPreview is what would happen to a sweep. Nothing was created.

@@ -27,7 +27,7 @@ type WhyBody struct {
 type WhyHolder struct {
 	ExecutionID  *uuid.UUID `json:"execution_id,omitempty" doc:"Execution ID; absent if you cannot view the execution"`
 	WorkflowName string     `json:"workflow_name,omitempty"`
-	Node         string     `json:"node,omitempty" doc:"The node that holds most"`
+	Node         string     `json:"node,omitempty" doc:"Node that holds the most"`
 	Nodes        int        `json:"nodes" doc:"Number of nodes of the execution that hold the resource"`
 	CountsFor    string     `json:"counts_for" doc:"Team, department or tenant"`
 	Amount       int64      `json:"amount"`

@@ -14,7 +14,7 @@ type Registered struct {
 	Version    string    `json:"version"`
 	Status     string    `json:"status" enum:"REGISTERED,UNCHANGED" doc:"Result; UNCHANGED if this version was already registered with the same content"`
 	LaunchURL  string    `json:"ui_launch_url"`
-	Notices    []string  `json:"notices,omitempty" doc:"Notices about a valid definition, such as a schedule that is not supported yet"`
+	Notices    []string  `json:"notices,omitempty" doc:"Hints about a valid definition"`
 }
 
 // WorkflowBody is a workflow. A list leaves out its versions.

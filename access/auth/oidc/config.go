@@ -59,7 +59,7 @@ func Complete(configs []Config) ([]Config, error) {
 			return nil, err
 		}
 		if seen["id "+c.ID] || seen["issuer "+c.Issuer] {
-			return nil, fmt.Errorf("two sign-in providers have the id %q or the issuer %s", c.ID, c.Issuer)
+			return nil, fmt.Errorf("two sign-in providers have the ID %q or the issuer %s", c.ID, c.Issuer)
 		}
 		seen["id "+c.ID], seen["issuer "+c.Issuer] = true, true
 	}
@@ -71,7 +71,7 @@ func (c *Config) complete() error {
 		c.ID = "sso"
 	}
 	if !regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`).MatchString(c.ID) {
-		return fmt.Errorf("sign-in provider %q: an id has lower-case letters, digits and hyphens", c.ID)
+		return fmt.Errorf("sign-in provider %q: an ID has lower-case letters, digits and hyphens", c.ID)
 	}
 	if c.Name == "" {
 		c.Name = "single sign-on"
@@ -87,7 +87,7 @@ func (c *Config) complete() error {
 		return fmt.Errorf("sign-in provider %q: the issuer %q must be an https address, such as https://login.example.com", c.ID, c.Issuer)
 	}
 	if c.ClientID == "" {
-		return fmt.Errorf("sign-in provider %q: the client id is missing", c.ID)
+		return fmt.Errorf("sign-in provider %q: the client ID is missing", c.ID)
 	}
 	if c.ClientSecretFile != "" {
 		b, err := os.ReadFile(c.ClientSecretFile)

@@ -29,7 +29,7 @@ Inputs can name secrets. Each project has its own secrets (*Secrets* in the navi
 database stores them encrypted; the key is a file outside the database. An administrator can also
 provide secrets as environment variables ` + "`FLOWFORGE_SECRET_NAME`" + `, or as files
 ` + "`$FLOWFORGE_DATA_DIR/secrets.d/NAME`" + ` with mode 0600. Only the attempt that needs a secret receives
-it. No row, log or page shows it. Secrets can also refer to managers of secrets such as Vault
+it. No row, log or page shows it. Secrets can also refer to external secret managers such as Vault
 (` + "`docs/secrets.md`" + `).
 `
 )

@@ -19,7 +19,7 @@ type Settings struct {
 	Artifacts     Artifacts     `title:"Artifacts"`
 	Options       Options       `title:"Options of inputs"`
 	Metaflow      Metaflow      `title:"Metaflow"`
-	Mail          Mail          `title:"E-mail to persons"`
+	Mail          Mail          `title:"E-mail notifications"`
 	Retention     Retention     `title:"Retention"`
 	Events        Events        `title:"Events"`
 	Servers       Servers       `title:"Several servers"`
@@ -38,7 +38,7 @@ type Server struct {
 	TrustedProxies Networks `env:"FLOWFORGE_TRUSTED_PROXIES" doc:"proxies whose “X-Forwarded-For” is trusted: addresses or networks"`
 	LogLevel       Level    `env:"FLOWFORGE_LOG_LEVEL" envDefault:"INFO" doc:"level of the server's log: “DEBUG”, “INFO”, “WARN” or “ERROR”"`
 	Examples       Switch   `env:"FLOWFORGE_EXAMPLES" envDefault:"on" doc:"whether to register the examples at the first start: “on” or “off”"`
-	OutgoingHosts  Names    `env:"FLOWFORGE_OUTGOING_HOSTS" shown:"none; this machine and private networks without sign-in" doc:"hosts with or without ports, such as “db.internal:5432”, to which the server connects for connections, secret stores and options of inputs even in private networks, on its own machine and at metadata services of clouds (docs/connections.md)"`
+	OutgoingHosts  Names    `env:"FLOWFORGE_OUTGOING_HOSTS" shown:"none; this machine and private networks without sign-in" doc:"hosts with or without ports, such as “db.internal:5432”, to which the server connects for connections, secret stores and options of inputs even in private networks, on its own machine and at cloud metadata services (docs/connections.md)"`
 	DrainSeconds   int      `env:"FLOWFORGE_DRAIN_SECONDS" envDefault:"0" doc:"seconds between the first failing “/readyz” and the shutdown, so that load balancers can react"`
 }
 
@@ -46,7 +46,7 @@ type Server struct {
 type Databases struct {
 	DatabaseURL      string        `env:"FLOWFORGE_DATABASE_URL" shown:"an embedded PostgreSQL" doc:"postgres://…"`
 	DatabaseReadURL  string        `env:"FLOWFORGE_DATABASE_READ_URL" doc:"streaming replica of that database, from which lists and dashboards are read (docs/administration.md)"`
-	DatabaseReadLag  time.Duration `env:"FLOWFORGE_DATABASE_READ_MAX_LAG" envDefault:"5s" doc:"age of the newest change that a list may lack; with a greater lag of the replica, lists are read from FLOWFORGE_DATABASE_URL"`
+	DatabaseReadLag  time.Duration `env:"FLOWFORGE_DATABASE_READ_MAX_LAG" envDefault:"5s" doc:"maximum age of changes that a list may not contain yet; if the replica lags further behind, lists are read from FLOWFORGE_DATABASE_URL"`
 	ClickHouseURL    string        `env:"FLOWFORGE_CLICKHOUSE_URL" shown:"the embedded engine" doc:"http://…, https://… or clickhouse://…"`
 	PostgresDir      string        `env:"FLOWFORGE_POSTGRES_DIR" shown:"detected" doc:"folder with “initdb” and “postgres”"`
 	ChdbLibrary      string        `env:"FLOWFORGE_CHDB_LIB" shown:"detected" doc:"path of “libchdb.so”"`
@@ -98,12 +98,12 @@ type Options struct {
 // Metaflow is what the server reads of the datastores of Metaflow.
 type Metaflow struct {
 	Roots     Names `env:"FLOWFORGE_METAFLOW_ROOTS" doc:"absolute paths of folders in which installation administrators can set the datastores of projects, separated by commas (docs/metaflow.md)"`
-	Endpoints Names `env:"FLOWFORGE_METAFLOW_ENDPOINTS" shown:"none; credentials for every host and the server's machine without sign-in" doc:"hosts with or without ports, such as “minio.example.com:9000”, to which the server sends credentials of datastores of projects, and to which it connects even on its own machine, on link-local addresses and on those of metadata services of clouds. Amazon S3 needs no entry, and other hosts serve public buckets alone"`
+	Endpoints Names `env:"FLOWFORGE_METAFLOW_ENDPOINTS" shown:"none; credentials for every host and the server's machine without sign-in" doc:"hosts with or without ports, such as “minio.example.com:9000”, to which the server sends credentials of datastores of projects, and to which it connects even on its own machine, on link-local addresses and on cloud metadata addresses. Amazon S3 needs no entry. Hosts that are not listed can serve only public buckets"`
 }
 
 // Mail is the mail server for notifications of persons.
 type Mail struct {
-	Host         string `env:"FLOWFORGE_MAIL_HOST" doc:"mail server; without one, persons are notified in their inbox alone (docs/notifications.md). Set it on every server"`
+	Host         string `env:"FLOWFORGE_MAIL_HOST" doc:"mail server; without one, users receive notifications only in their inbox (docs/notifications.md). Set it on every server"`
 	Port         int    `env:"FLOWFORGE_MAIL_PORT" envDefault:"587" min:"1" doc:"port of the mail server"`
 	TLS          string `env:"FLOWFORGE_MAIL_TLS" envDefault:"starttls" oneof:"starttls,tls,none" doc:"“starttls”, “tls” (usually port 465) or “none”"`
 	From         string `env:"FLOWFORGE_MAIL_FROM" doc:"sender, such as “FlowForge <flowforge@example.com>”; required with FLOWFORGE_MAIL_HOST"`
@@ -127,7 +127,7 @@ type Retention struct {
 // Events is the broker to which events of the feed are sent.
 type Events struct {
 	BrokerURL         string `env:"FLOWFORGE_EVENTS_NATS_URL" shown:"none; events are not sent" doc:"NATS server with JetStream that receives events: “nats://host:4222” or “tls://host:4222”, several separated by commas (docs/events.md)"`
-	BrokerSubject     string `env:"FLOWFORGE_EVENTS_NATS_SUBJECT" envDefault:"flowforge.events" doc:"prefix of the subjects; a stream of the server has to store “<prefix>.>”"`
+	BrokerSubject     string `env:"FLOWFORGE_EVENTS_NATS_SUBJECT" envDefault:"flowforge.events" doc:"prefix of the subjects; a stream of the server must store “<prefix>.>”"`
 	BrokerCredentials string `env:"FLOWFORGE_EVENTS_NATS_CREDENTIALS" doc:"path of a credentials file (“.creds”) of that server"`
 	BrokerCA          string `env:"FLOWFORGE_EVENTS_NATS_CA" shown:"the system's" doc:"path of a PEM file with the CA of that server"`
 	BrokerTopics      Names  `env:"FLOWFORGE_EVENTS_NATS_TOPICS" shown:"all but “audit”" doc:"topics that are sent, separated by commas"`
@@ -234,7 +234,7 @@ type Pods struct {
 
 // Client are the settings of the command line.
 type Client struct {
-	URL     string `env:"FLOWFORGE_SERVER" envDefault:"http://127.0.0.1:8080" doc:"server of the command line"`
-	Token   string `env:"FLOWFORGE_TOKEN" shown:"“admin.token” of the data directory" doc:"API key of the command line"`
+	URL     string `env:"FLOWFORGE_SERVER" envDefault:"http://127.0.0.1:8080" doc:"server of the command line; without it, the server of the last “flowforge login”, if there was one"`
+	Token   string `env:"FLOWFORGE_TOKEN" shown:"the key of the last “flowforge login”, or “admin.token” of the data directory" doc:"API key of the command line"`
 	Project string `env:"FLOWFORGE_PROJECT" shown:"the selected project" doc:"project of the command line"`
 }

@@ -31,7 +31,7 @@ func (c *Client) ConfigMap(ctx context.Context, projectID, name string) (map[str
 	case apierrors.IsNotFound(err):
 		return nil, apperr.New(apperr.NotFound, "There is no ConfigMap %q in the namespace %s.", name, project.Namespace)
 	case apierrors.IsForbidden(err):
-		return nil, apperr.New(apperr.Forbidden, "This installation may not read the ConfigMap %q in the namespace %s: grant it the right to get configmaps.", name, project.Namespace)
+		return nil, apperr.New(apperr.Forbidden, "This installation may not read the ConfigMap %q in the namespace %s: allow its service account to get configmaps.", name, project.Namespace)
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return nil, apperr.New(apperr.NotFound, "%q is not the name of a ConfigMap.", name)
 	}

@@ -109,7 +109,7 @@ func (c *Client) createPod(ctx context.Context, attempt launcher.Attempt, desire
 	}
 	there, err := pods.Get(call, desired.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod with the same name was just deleted. FlowForge tries again."}}
+		return createdPod{}, &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A pod with the same name was just deleted. FlowForge retries."}}
 	}
 	if err != nil {
 		return createdPod{}, err //nolint:wrapcheck // classified by its kind

@@ -43,7 +43,7 @@ func (c *Client) sameExecution(ctx context.Context, desired *corev1.PersistentVo
 	there, err := c.api.CoreV1().PersistentVolumeClaims(desired.Namespace).Get(ctx, desired.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim with the same name was just deleted. FlowForge tries again."}}
+		return &verdictError{waiting: &launcher.Waiting{Code: launcher.WaitStarting, Message: "A volume claim with the same name was just deleted. FlowForge retries."}}
 	case err != nil:
 		return err //nolint:wrapcheck // classified by its kind
 	case there.Labels[pod.LabelExecution] != desired.Labels[pod.LabelExecution] || there.Labels[pod.LabelInstallation] != c.config.Installation:

@@ -178,7 +178,7 @@ func (c *clickHouse) refused(res *http.Response) error {
 	case code == codeReadonly:
 		return fmt.Errorf("%s: set read_only: false on the operator to change data", message)
 	case message == "":
-		return fmt.Errorf("the server answered %s", res.Status)
+		return fmt.Errorf("the server responded with %s", res.Status)
 	}
 	return errors.New(message)
 }

@@ -151,7 +151,7 @@ func (r *treeReader) document() error {
 }
 
 // value reads one value. parent is the node that shows it, nil where it is not shown.
-// onTrail reports whether the selected value is this one or inside of it.
+// onTrail reports whether the selected value is this one or is inside it.
 func (r *treeReader) value(parent *Node, onTrail bool) error {
 	if r.late() {
 		return errTreeTime

@@ -277,7 +277,7 @@ func TestCredentialsGoToListedHosts(t *testing.T) {
 	require.Len(t, seen, n)
 }
 
-// TestCredentialsNeedTheRightToSetSecrets: the right to change projects alone does not use them.
+// TestCredentialsNeedTheRightToSetSecrets: permission to change projects alone does not use them.
 func TestCredentialsNeedTheRightToSetSecrets(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)

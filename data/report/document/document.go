@@ -132,7 +132,7 @@ func blockOf(f markdown.Fence) (Block, []Problem) {
 		return Block{}, []Problem{{f.Line, fmt.Sprintf("There is no block {%s}. Use {table}, {chart}, {artifact}, {execution} or {sweep}.", shorten(string(kind)))}}
 	}
 	if rest := strings.TrimSpace(name[2]); rest != "" {
-		return Block{}, []Problem{{f.Line, fmt.Sprintf("Remove %q behind {%s}: options are on the lines below.", shorten(rest), kind)}}
+		return Block{}, []Problem{{f.Line, fmt.Sprintf("Remove %q after {%s}: write options on the lines below.", shorten(rest), kind)}}
 	}
 	settings, problems := readOptions(f)
 	b := Block{Kind: kind, Line: f.Line, Limit: tableRows, Axis: "step"}

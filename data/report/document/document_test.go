@@ -52,7 +52,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		"nested value":       {block("{table}", "view: {a: b}"), "Line 2: The option view must be a text, a number, or a list of them."},
 		"no mapping":         {block("{table}", "- a"), "Line 2: Write options as name: value"},
 		"broken":             {block("{table}", "view: [a"), "The options cannot be read"},
-		"behind the brace":   {block("{table} view=a"), `Remove "view=a" behind {table}`},
+		"behind the brace":   {block("{table} view=a"), `Remove "view=a" after {table}`},
 		"in a list":          {"- point\n\n  " + strings.ReplaceAll(block("{table}", "limit: 2"), "\n", "\n  "), "Line 3: A live block cannot be inside a list or a quote."},
 		"axis":               {block("{chart}", "metric: a", "x: day"), "Line 3: Enter step, time or relative."},
 		"smoothing":          {block("{chart}", "metric: a", "smoothing: nan"), "Line 3: Enter a smoothing from 0 to 0.95."},

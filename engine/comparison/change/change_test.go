@@ -219,7 +219,7 @@ func TestUnionHasNoCycles(t *testing.T) {
 	}, nodes, "a → b and old → c would close cycles")
 }
 
-// TestUnionOfGraphs: operators inside of graphs are compared, in graphs that one version lacks too.
+// TestUnionOfGraphs: operators inside graphs are compared, in graphs that one version lacks too.
 func TestUnionOfGraphs(t *testing.T) {
 	t.Parallel()
 	version := func(doc string) workflow.Version {

@@ -38,7 +38,7 @@ const (
 	counted = 1_000_000
 )
 
-// Where a new consumer starts, apart from a cursor.
+// The start of a new consumer, if it is not a cursor.
 const (
 	Oldest = "oldest"
 	Newest = "newest"
@@ -86,7 +86,7 @@ type Spec struct {
 	MaxTries int      // failures after which an event becomes a dead letter; 0: DefaultTries
 }
 
-// Consumer is a consumer and how far it is behind.
+// Consumer is a consumer and its lag.
 type Consumer struct {
 	Ref
 	ID       uuid.UUID
@@ -124,8 +124,8 @@ type Delivery struct {
 	DeadAt   *time.Time
 }
 
-// Lease are events that a reader processes. It answers with Acknowledge or Fail until Until; after that,
-// the events are delivered again.
+// Lease contains events that a reader processes. The reader must call Acknowledge or Fail before
+// Until, or the events are delivered again.
 type Lease struct {
 	ID     uuid.UUID // uuid.Nil without events
 	Until  time.Time

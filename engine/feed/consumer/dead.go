@@ -45,21 +45,22 @@ func (s *Service) DeadLetters(ctx context.Context, ref Ref, after string, limit 
 	return page, nil
 }
 
-// Redeliver delivers dead letters again, with all tries: those with the given IDs; none means all.
+// Redeliver delivers dead letters again, with the full number of tries: those with the given
+// IDs, or all without IDs.
 func (s *Service) Redeliver(ctx context.Context, ref Ref, ids []string) (Answer, error) {
 	return s.settle(ctx, ref, ids, "event_consumer.redeliver", func(ctx context.Context, q *db.Queries, row db.EventConsumer, now time.Time) ([]string, error) {
 		return q.RedeliverDeadEvents(ctx, now, row.ID, len(ids) == 0, orEmpty(ids))
 	})
 }
 
-// Discard removes dead letters: those with the given IDs; none means all.
+// Discard removes dead letters: those with the given IDs, or all without IDs.
 func (s *Service) Discard(ctx context.Context, ref Ref, ids []string) (Answer, error) {
 	return s.settle(ctx, ref, ids, "event_consumer.discard", func(ctx context.Context, q *db.Queries, row db.EventConsumer, _ time.Time) ([]string, error) {
 		return q.DiscardDeadEvents(ctx, row.ID, len(ids) == 0, orEmpty(ids))
 	})
 }
 
-// settle decides about dead letters. The audit log records it if there were any.
+// settle redelivers or discards dead letters. The audit log records it if there were any.
 func (s *Service) settle(ctx context.Context, ref Ref, ids []string, action string, do func(context.Context, *db.Queries, db.EventConsumer, time.Time) ([]string, error)) (Answer, error) {
 	var out Answer
 	err := s.change(ctx, ref, func(ctx context.Context, q *db.Queries, row db.EventConsumer) error {

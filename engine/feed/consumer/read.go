@@ -16,10 +16,10 @@ import (
 	"github.com/flowforge/flowforge/engine/feed"
 )
 
-// lookEvery is the time between two looks while a reader waits for events.
-const lookEvery = 250 * time.Millisecond
+// pollInterval is the interval at which a waiting reader checks for events.
+const pollInterval = 250 * time.Millisecond
 
-// Batch is what a reader requests. Zero values are the defaults.
+// Batch contains the limits of a read. Zero values are the defaults.
 type Batch struct {
 	Limit int
 	Lease time.Duration
@@ -62,7 +62,7 @@ func (s *Service) read(ctx context.Context, ref Ref, b Batch, sink bool) (Lease,
 	}
 }
 
-// usable returns Conflict unless people read a consumer of people, and the server a sink.
+// usable returns Conflict if users read a sink, or the server reads a consumer of users.
 func usable(row db.EventConsumer, sink bool) error {
 	if row.Sink == sink {
 		return nil
@@ -128,19 +128,19 @@ func position(d Delivery) int64 {
 	return n
 }
 
-// await returns when there may be events for a consumer, at the latest at until.
+// await returns when events for a consumer may have arrived, or at until.
 func (s *Service) await(ctx context.Context, ref Ref, until time.Time) error {
 	row, err := s.find(ctx, ref)
 	if err != nil {
 		return err
 	}
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	poll := time.NewTicker(pollInterval)
+	defer poll.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return apperr.Wrap(apperr.Unavailable, ctx.Err(), "The request was cancelled.")
-		case <-look.C:
+		case <-poll.C:
 		}
 		state, err := s.queries.FeedState(ctx)
 		if err != nil {
@@ -156,7 +156,7 @@ func (s *Service) await(ctx context.Context, ref Ref, until time.Time) error {
 	}
 }
 
-// Answer is what an answer to a lease changed.
+// Answer is the result of an acknowledgement or a failure.
 type Answer struct {
 	Done []string // IDs of the events that it concerned
 	// Absent are IDs that the lease no longer contains: they were answered before, or the lease has ended
@@ -165,7 +165,8 @@ type Answer struct {
 	Dead   []string // of Done: now dead letters
 }
 
-// Acknowledge removes processed events from a lease: those with the given IDs; none means all of the lease.
+// Acknowledge removes processed events from a lease: those with the given IDs, or all of the
+// lease without IDs.
 func (s *Service) Acknowledge(ctx context.Context, ref Ref, lease uuid.UUID, ids []string) (Answer, error) {
 	var out Answer
 	err := s.change(ctx, ref, func(ctx context.Context, q *db.Queries, row db.EventConsumer) error {
@@ -179,7 +180,7 @@ func (s *Service) Acknowledge(ctx context.Context, ref Ref, lease uuid.UUID, ids
 	return out, err
 }
 
-// Failure is why a reader could not process events.
+// Failure describes why a reader could not process events.
 type Failure struct {
 	Events []string // IDs, at least one
 	Reason string
@@ -219,8 +220,8 @@ func (s *Service) Fail(ctx context.Context, ref Ref, lease uuid.UUID, f Failure)
 	return out, err
 }
 
-// Release ends a lease. Its events are delivered again at once, and none counts as failed. It returns how
-// many there were.
+// Release ends a lease. Its events are delivered again immediately, and none counts as failed.
+// It returns their number.
 func (s *Service) Release(ctx context.Context, ref Ref, lease uuid.UUID) (n int64, err error) {
 	err = s.change(ctx, ref, func(ctx context.Context, q *db.Queries, row db.EventConsumer) (err error) {
 		if n, err = q.ReleaseEvents(ctx, s.now(), row.ID, lease); err != nil {

@@ -62,7 +62,8 @@ func (s *Service) find(ctx context.Context, ref Ref) (db.EventConsumer, error) {
 	return row, audited(subject, project, row.Topics)
 }
 
-// change runs do in a transaction with the locked row of a consumer. Its error reaches the caller.
+// change runs do in a transaction that has locked the row of the consumer. It returns the error
+// of do.
 func (s *Service) change(ctx context.Context, ref Ref, do func(context.Context, *db.Queries, db.EventConsumer) error) error {
 	subject, project, err := authorize(ctx, ref.Installation)
 	if err != nil {

@@ -81,7 +81,8 @@ func (b *broker) publish(id string, m *nats.Msg) *confirmation {
 	return &confirmation{id: id, size: len(m.Data), future: future, err: err}
 }
 
-// result waits until the broker has stored an event. refused is why it never can; the error is an outage.
+// result waits until the broker has stored an event. refused is the reason why it never can; the
+// error is an outage.
 func (b *broker) result(ctx context.Context, c *confirmation) (refused string, err error) {
 	err = c.err
 	if err == nil {

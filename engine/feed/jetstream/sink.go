@@ -54,7 +54,8 @@ type Config struct {
 
 var subjectForm = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
-// Problems returns what is wrong with the settings, one error per problem. Without a URL there is no sink.
+// Problems describes the errors in the settings, one error per problem. Without a URL there is
+// no sink.
 func (c Config) Problems() (problems []error) {
 	if c.URL == "" {
 		return nil
@@ -146,12 +147,13 @@ func (s *Sink) Run(ctx context.Context) {
 	}
 }
 
-// outage is a problem of the broker, for which no event is at fault.
+// outage is a problem of the broker that no event caused.
 type outage struct{ message string }
 
 func (o *outage) Error() string { return o.message }
 
-// report logs a problem and shows it with the consumer, once for each new problem; nil: there is none.
+// report logs a problem and shows it with the consumer, once for each new problem. nil means
+// that there is none.
 func (s *Sink) report(ctx context.Context, err error) {
 	text := ""
 	if broken, ok := errors.AsType[*outage](err); ok {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Repeats is how often a Pattern fires.
+// Repeats is how often a Pattern matches.
 type Repeats string
 
 // The repetitions that forms offer.

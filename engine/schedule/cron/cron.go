@@ -1,5 +1,5 @@
-// Package cron computes when schedules fire: cron expressions in time zones with daylight saving
-// time, intervals and single times. It is pure (docs/decisions/026-clock-changes.md).
+// Package cron computes the times of schedules: cron expressions in time zones with daylight
+// saving time, intervals and single times. It is pure (docs/decisions/026-clock-changes.md).
 package cron
 
 import (
@@ -12,19 +12,19 @@ import (
 	parser "github.com/netresearch/go-cron"
 )
 
-// Gap is what happens to a time that does not exist because clocks go forward.
+// Gap defines what happens to a time that does not exist because clocks go forward.
 type Gap string
 
 // The rules for gaps. The zero value is GapRunAfter.
 const (
-	GapRunAfter Gap = "run_after" // fire once, right after the gap
+	GapRunAfter Gap = "run_after" // run once, right after the gap
 	GapSkip     Gap = "skip"
 )
 
 // Gaps returns all values of Gap, the default first.
 func Gaps() []Gap { return []Gap{GapRunAfter, GapSkip} }
 
-// Fold is what happens to a time that exists twice because clocks go back.
+// Fold defines what happens to a time that exists twice because clocks go back.
 type Fold string
 
 // The rules for folds. The zero value is FoldFirst.
@@ -37,29 +37,29 @@ const (
 // Folds returns all values of Fold, the default first.
 func Folds() []Fold { return []Fold{FoldFirst, FoldLast, FoldBoth} }
 
-// Clock is how a cron expression is read in a time zone.
+// Clock defines how a cron expression is evaluated in a time zone.
 type Clock struct {
 	Zone   *time.Location
 	Gap    Gap
 	Fold   Fold
-	Anchor time.Time // of intervals: they fire a whole number of intervals from it
+	Anchor time.Time // intervals run a whole number of intervals after it
 }
 
 // Limits of expressions.
 const (
 	MaxLength = 200 // bytes
-	// horizon is how far Next looks. It is longer than any cycle of leap years and days of the week,
+	// horizon is how far Next searches. It is longer than any cycle of leap years and days of the week,
 	// also across 2100, which is no leap year.
 	horizon = 41 // years
 )
 
-// Expression is a parsed cron expression. The zero value never fires.
+// Expression is a parsed cron expression. The zero value never matches.
 type Expression struct {
 	text      string
 	fields    [6]string // seconds to days of the week, as written
 	spec      *parser.SpecSchedule
 	every     time.Duration
-	frequency bool // every hour matches: clock changes neither drop nor repeat a fire
+	frequency bool // every hour matches: clock changes neither drop nor repeat a run
 }
 
 // dayName is a day of the week. The parser takes the H of THU for a hashed value.
@@ -154,9 +154,8 @@ func (e Expression) String() string { return e.text }
 // Every returns the interval of an @every expression, 0 for the others.
 func (e Expression) Every() time.Duration { return e.every }
 
-// Frequency reports whether the hour field matches every hour. Such an expression is a frequency:
-// its fires follow each other at the same distance when clocks change, and Gap and Fold do not
-// apply.
+// Frequency reports whether the hour field matches every hour. Such an expression is a
+// frequency: its matches keep their distance when clocks change, and Gap and Fold do not apply.
 func (e Expression) Frequency() bool { return e.frequency }
 
 // shorten bounds a text in a message.

@@ -157,7 +157,7 @@ func FuzzParse(f *testing.F) {
 		}
 		at := time.Date(2026, 3, 28, 0, 0, 0, 0, time.UTC)
 		if next := e.Next(at, Clock{Zone: time.UTC}); !next.After(at) {
-			t.Errorf("%q: the fire after %s is %s", text, at, next)
+			t.Errorf("%q: the run after %s is %s", text, at, next)
 		}
 	})
 }

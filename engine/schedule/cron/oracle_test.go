@@ -123,8 +123,8 @@ func look(c change, zone *time.Location) around {
 	return a
 }
 
-// walk returns the fires by rule, minute by minute: a wall time that was skipped fires when the
-// clock jumps, and one that is seen twice fires as the rule for folds says.
+// walk returns the runs by rule, minute by minute: a wall time that was skipped runs when the
+// clock jumps, and one that occurs twice runs as the rule for folds says.
 func (a around) walk(s sets) map[Clock][]int64 {
 	fires := map[Clock][]int64{}
 	add := func(u int64, gap Gap, fold Fold) {
@@ -265,7 +265,7 @@ func TestOracle(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d changes, %d pairs of a change and an expression, %d fires", len(list), next, fired)
+	t.Logf("%d changes, %d pairs of a change and an expression, %d runs", len(list), next, fired)
 }
 
 func between(e Expression, c Clock, from, until int64) (fires []int64) {

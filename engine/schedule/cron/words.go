@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Words says in English when an expression fires, "" for one that is easier to read as written.
+// Words describes an expression in English, or returns "" for one that is easier to read as
+// written.
 func (e Expression) Words() string {
 	if text := e.shortWords(); text != "" {
 		return text
@@ -87,7 +88,7 @@ func dayNames(field string) string {
 	return ""
 }
 
-// everyWords says an interval in the largest unit that divides it: "Every 90 minutes".
+// everyWords describes an interval in the largest unit that divides it: "Every 90 minutes".
 func everyWords(d time.Duration) string {
 	n, unit := int64(d/time.Second), "second"
 	switch {

@@ -5,11 +5,11 @@ import "time"
 // reach is more than any clock change moves a wall clock.
 const reach = 26 * hour
 
-// Next returns the first fire after t, in UTC, or the zero time if there is none within 41 years.
+// Next returns the first match after t, in UTC, or the zero time if there is none within 41 years.
 //
 // A zone is a row of segments with one offset each, so within a segment wall time and time run
-// alike. At the forward change that begins a segment, a match inside the gap fires at the change.
-// At a backward change, the repeated wall times fire in the segment that Fold chooses.
+// alike. At the forward change that begins a segment, a match inside the gap counts at the change.
+// At a backward change, the repeated wall times match in the segment that Fold chooses.
 func (e Expression) Next(t time.Time, c Clock) time.Time {
 	if e.every > 0 {
 		return nextEvery(t, c.Anchor, e.every)
@@ -58,7 +58,8 @@ func (e Expression) Next(t time.Time, c Clock) time.Time {
 	}
 }
 
-// Note describes in a sentence what a change of the clocks does to the fire at t, "" for nothing.
+// Note describes the effect of a clock change on the run at t in a sentence, or returns "" if
+// there is none.
 func (e Expression) Note(t time.Time, c Clock) string {
 	zone := c.Zone
 	if e.frequency || zone == nil || !e.Next(t.Add(-time.Second), c).Equal(t) {

@@ -2,8 +2,8 @@ package optuna
 
 import "strings"
 
-// environment returns what programs of other users get of the environment of the server: nothing
-// that may be a secret of it. Proxies and pip may need their own.
+// environment returns the part of the server's environment that programs of other users receive.
+// It contains none of the server's secrets. Proxies and pip may need their own variables.
 func environment(all []string) []string {
 	out := []string{}
 	for _, entry := range all {

@@ -106,7 +106,7 @@ type Request struct {
 	N          int         `json:"n"`
 }
 
-// UnavailableError indicates that the program cannot run on this server, and what to do.
+// UnavailableError means that the program cannot run on this server. It says what to do.
 type UnavailableError struct {
 	Message string
 	Err     error
@@ -116,7 +116,7 @@ func (e *UnavailableError) Error() string { return e.Message + " " + e.Err.Error
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // Suggest returns N points, each with a value for every parameter. Equal requests have equal
-// answers. It returns an UnavailableError if Optuna cannot be installed or started.
+// results. It returns an UnavailableError if Optuna cannot be installed or started.
 func (p *Program) Suggest(ctx context.Context, r Request) ([][]float64, error) {
 	python, err := p.interpreter(ctx)
 	if err != nil {
@@ -146,7 +146,8 @@ func (p *Program) Suggest(ctx context.Context, r Request) ([][]float64, error) {
 // Installing reports whether this process installs Optuna right now.
 func (p *Program) Installing() bool { return p.installing.Load() }
 
-// interpreter returns one that has Optuna, and makes its environment if it is missing.
+// interpreter returns a Python interpreter with Optuna. It creates the environment if it is
+// missing.
 func (p *Program) interpreter(ctx context.Context) (string, error) {
 	if p.config.Python != "" {
 		return p.config.Python, nil
@@ -171,14 +172,15 @@ func (p *Program) interpreter(ctx context.Context) (string, error) {
 	return python, nil
 }
 
-// complete reports whether an environment was made to its end from the same requirements.
+// complete reports whether an environment was created completely and from the same requirements.
 func complete(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "complete"))
 	return err == nil && string(text) == requirements
 }
 
-// install makes an environment aside and moves it to its place, so that another process never sees
-// half of it. The scripts of an environment contain its path, but the interpreter does not.
+// install creates an environment in a temporary place and then moves it, so that other processes
+// never see an incomplete one. The scripts of an environment contain its path, but the
+// interpreter does not.
 func (p *Program) install(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, installLimit)
 	defer cancel()
@@ -217,7 +219,7 @@ func (p *Program) install(ctx context.Context, dir string) error {
 	return nil
 }
 
-// run runs a program to its end and returns its output. An error has the end of what it printed.
+// run runs a program to its end and returns its output. An error contains the end of the output.
 func run(ctx context.Context, input []byte, command ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin = bytes.NewReader(input)

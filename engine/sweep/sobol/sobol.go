@@ -10,7 +10,7 @@ import (
 	"math/rand/v2"
 )
 
-// MaxDimensions is the number of dimensions that the table has.
+// MaxDimensions is the number of dimensions in the table.
 const MaxDimensions = 21
 
 const digits = 32
@@ -22,7 +22,7 @@ type primitive struct {
 	m []uint32
 }
 
-// table has the rows of the file for the dimensions from the second.
+// table contains the rows of the file from the second dimension on.
 func table() []primitive {
 	return []primitive{
 		{0, []uint32{1}},

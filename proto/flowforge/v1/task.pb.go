@@ -661,7 +661,7 @@ func (x *GetCheckpointResponse) GetTimestamp() int64 {
 	return 0
 }
 
-// SecretGrant is the right of one attempt to one secret, signed by the server.
+// SecretGrant is the permission of one attempt to read one secret, signed by the server.
 type SecretGrant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`

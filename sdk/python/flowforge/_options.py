@@ -142,7 +142,7 @@ class RetryBudget:
 
 @dataclass(frozen=True)
 class Window:
-    """A time of the day in which a schedule does not run, such as Window("22:00", "06:00", ["FRI"])."""
+    """A daily window in which a schedule does not run, such as Window("22:00", "06:00", ["FRI"])."""
 
     start: str
     end: str
@@ -154,10 +154,10 @@ class Window:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Launches a workflow at times once it is deployed. docs/schedules.md describes the fields.
+    """A schedule that launches a workflow after it is deployed. docs/schedules.md describes the fields.
 
-    Set cron (an expression or several), every (an interval) or at (one time). A workflow with several
-    schedules names all of them, or all but one.
+    Set cron (one or more expressions), every (an interval) or at (a single time). If a workflow has
+    several schedules, only one of them can omit its name.
     """
 
     cron: Union[str, Sequence[str]] = ""
@@ -267,7 +267,7 @@ def schedules(option: Any) -> List[Dict[str, Any]]:
     names = [d.get("name", "") for d in documents]
     for name in names:
         if names.count(name) > 1:
-            raise error(f"two schedules of the workflow are called {name!r}; choose a name for each" if name else "a workflow with several schedules names all of them, or all but one")
+            raise error(f"two schedules of the workflow are called {name!r}; choose a name for each" if name else "only one of several schedules can omit its name")
     return documents
 
 

@@ -143,9 +143,9 @@ def http(
     parameter of type Connection, `url` is a path below its base URL; `connection` names the
     parameter if there are several. `condition` is an expression over status, headers and body
     that must be true. `next_page` is an expression that finds the next page, such as "link.next";
-    the output `body` is then the list of the `items` of all pages. After an answer with a code of
-    `retry_status`, the operator sends the request again, not before the time in the header
-    Retry-After.
+    the output `body` is then the list of the `items` of all pages. After a response with a status
+    code in `retry_status`, the operator sends the request again, but not before the time in the
+    header Retry-After.
     """
     request: Dict[str, Any] = {"method": method, "url": url}
     if retry_status:
@@ -208,10 +208,10 @@ def grpc(
     """An operator that calls a unary gRPC method, such as "package.Service/Method".
 
     `message` and `metadata` read the parameters of the function in tags: {{name}}. The server
-    is `address` (host:port) or a parameter of type Connection. FlowForge learns the types of the
-    method by server reflection, or from `descriptors`, a serialized FileDescriptorSet.
+    is `address` (host:port) or a parameter of type Connection. FlowForge reads the types of the
+    method through server reflection, or from `descriptors`, a serialized FileDescriptorSet.
     `condition` is an expression over body and metadata that must be true. The output `body` is
-    the response as JSON. After a status code of `retry_status`, the operator repeats the call.
+    the response as JSON. After a status code in `retry_status`, the operator repeats the call.
     """
     section: Dict[str, Any] = {"method": method}
     if retry_status:
@@ -253,13 +253,13 @@ def sensor(
     on_timeout: str = "",
     **options: Unpack[OperatorOptions],
 ) -> Callable[[Callable[P, R]], Reference[P, R]]:
-    """An operator that waits until something has happened, and holds no resources while it waits.
+    """An operator that waits for a condition. It uses no resources while it waits.
 
     Set one of `url` (an HTTP response is accepted and meets `condition`), `query` (the first value of
     an SQL statement is true), `key` or `prefix` (an object exists in the bucket of an S3
     connection), `until` (a time), and `execution` or `workflow` (an execution has ended in
     `state`). Texts read the parameters of the function in tags: {{name}}. The sensor polls after
-    each `interval`, which grows by `factor` up to `max_interval`. After `wait_timeout` it fails,
+    each `interval`, which grows by `factor` up to `max_interval`. After `wait_timeout`, it fails,
     or is skipped with on_timeout="skip". The option `timeout` limits one poll.
     """
     section: Dict[str, Any] = {}

@@ -251,11 +251,11 @@ def launch(
 
     `workflow` is a name such as "digits.train", or a name with a version, such as
     "digits.train@1.0.0". `inputs` are JSON values, as the Python view of the launch form shows
-    them. `tags` and `note` label the execution. `priority` is LOW, NORMAL, HIGH or a number from 0 to 100. `preset` is the name of a
-    preset; `inputs` override its values. `cache` is a mode ("on", "off", "refresh") or a
-    mapping with `mode` and `nodes`, and `ttl` a time span such as "30d" or a mapping with
-    `after_completion`, `after_success` and `after_failure`. Raises ServerError if the server
-    refuses the launch.
+    them. `tags` and `note` label the execution. `priority` is LOW, NORMAL, HIGH or a number from 0
+    to 100. `preset` is the name of a preset; `inputs` override its values. `cache` is a mode ("on",
+    "off", "refresh") or a mapping with `mode` and `nodes`. `ttl` is a time span such as "30d", or a
+    mapping with `after_completion`, `after_success` and `after_failure`. Raises ServerError if the
+    server refuses the launch.
     """
     server = Server()
     reference, _, version = workflow.partition("@")

@@ -99,7 +99,7 @@ class TestSchedule(unittest.TestCase):
             (Schedule(every="1.5h"), "time span such as 90m"),
             (Schedule(every=0.5), "whole seconds"),
             (Schedule(at=datetime.datetime(2027, 1, 1)), "needs a time zone"),
-            (["@daily", "@hourly"], "names all of them, or all but one"),
+            (["@daily", "@hourly"], "only one of several schedules can omit its name"),
             ([Schedule("@daily", name="a"), Schedule("@hourly", name="a")], "called 'a'"),
             (7, "a cron expression, a Schedule or a list"),
         ):

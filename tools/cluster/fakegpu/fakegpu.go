@@ -24,8 +24,8 @@ import (
 )
 
 const (
-	socketName = "fake-gpu.sock"
-	lookEvery  = time.Second
+	socketName   = "fake-gpu.sock"
+	pollInterval = time.Second
 )
 
 // Run serves the plugin until SIGTERM or SIGINT and returns the exit code.
@@ -67,7 +67,7 @@ func (p *plugin) run(ctx context.Context, dir, resource string) error {
 		}
 	}
 	defer func() { stop() }()
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var known os.FileInfo
 	for {
@@ -132,7 +132,7 @@ func (p *plugin) GetDevicePluginOptions(context.Context, *api.Empty) (*api.Devic
 
 // ListAndWatch sends the devices immediately and after each change of their health.
 func (p *plugin) ListAndWatch(_ *api.Empty, stream grpc.ServerStreamingServer[api.ListAndWatchResponse]) error {
-	ticker := time.NewTicker(lookEvery)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var sent []string
 	for first := true; ; first = false {
