@@ -815,7 +815,7 @@ func (q *Queries) OverdueExecutions(ctx context.Context, arg OverdueExecutionsPa
 }
 
 const pausedSchedules = `-- name: PausedSchedules :many
-SELECT id, name, workflow_name, message, updated_at FROM schedules
+SELECT id, name, workflow_name, message, updated_at, resumed_at FROM schedules
 WHERE project_id = $1 AND id > $2 AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= $3
 ORDER BY id LIMIT $4
 `
@@ -826,6 +826,7 @@ type PausedSchedulesRow struct {
 	WorkflowName string
 	Message      string
 	UpdatedAt    time.Time
+	ResumedAt    time.Time
 }
 
 // Returns schedules of a project that were paused by the server, not by a person, by ID.
@@ -849,6 +850,7 @@ func (q *Queries) PausedSchedules(ctx context.Context, projectID uuid.UUID, afte
 			&i.WorkflowName,
 			&i.Message,
 			&i.UpdatedAt,
+			&i.ResumedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -865,9 +867,17 @@ SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submit
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id
 WHERE e.project_id = $1 AND (e.id, n.node_index) > ($2::uuid, $3::integer)
-    AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0 AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL' AND n.started_at IS NOT NULL
-ORDER BY e.id, n.node_index LIMIT $4
+    AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0 AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL' AND n.started_at >= $4
+ORDER BY e.id, n.node_index LIMIT $5
 `
+
+type PendingApprovalsParams struct {
+	ProjectID      uuid.UUID
+	AfterExecution uuid.UUID
+	AfterNode      int32
+	Since          *time.Time
+	RowLimit       int32
+}
 
 type PendingApprovalsRow struct {
 	ExecutionID     uuid.UUID
@@ -880,13 +890,14 @@ type PendingApprovalsRow struct {
 	StartedAt       *time.Time
 }
 
-// Returns the nodes of a project that wait for a user, by execution and node.
-func (q *Queries) PendingApprovals(ctx context.Context, projectID uuid.UUID, afterExecution uuid.UUID, afterNode int32, rowLimit int32) ([]PendingApprovalsRow, error) {
+// Returns the nodes of a project that have waited for a user since a time, by execution and node.
+func (q *Queries) PendingApprovals(ctx context.Context, arg PendingApprovalsParams) ([]PendingApprovalsRow, error) {
 	rows, err := q.db.Query(ctx, pendingApprovals,
-		projectID,
-		afterExecution,
-		afterNode,
-		rowLimit,
+		arg.ProjectID,
+		arg.AfterExecution,
+		arg.AfterNode,
+		arg.Since,
+		arg.RowLimit,
 	)
 	if err != nil {
 		return nil, err

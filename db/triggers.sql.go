@@ -487,20 +487,27 @@ func (q *Queries) OutcomeBeforeDelivery(ctx context.Context, triggerID uuid.UUID
 
 const pruneDeliveries = `-- name: PruneDeliveries :exec
 WITH old AS (
-    DELETE FROM trigger_deliveries d WHERE d.trigger_id = $1 AND (d.at < $3 OR d.outcome = 'REJECTED' AND d.id NOT IN (
-        SELECT r.id FROM trigger_deliveries r WHERE r.trigger_id = $1 AND r.outcome = 'REJECTED' ORDER BY r.id DESC LIMIT $2
-    ))
+    DELETE FROM trigger_deliveries d WHERE d.trigger_id = $2 AND d.id < uuid_floor($3::timestamptz)
+), recent AS (
+    SELECT n.id, n.outcome, n.payload IS NOT NULL AS loaded FROM trigger_deliveries n
+    WHERE n.trigger_id = $2 ORDER BY n.id DESC LIMIT $4
+), rejected AS (
+    DELETE FROM trigger_deliveries d
+    WHERE d.id IN (SELECT r.id FROM recent r WHERE r.outcome = 'REJECTED' ORDER BY r.id DESC OFFSET $1)
 )
 UPDATE trigger_deliveries d SET payload = NULL
-WHERE d.trigger_id = $1 AND d.payload IS NOT NULL AND d.id < (
-    SELECT min(n.id::text)::uuid FROM (SELECT x.id FROM trigger_deliveries x WHERE x.trigger_id = $1 AND x.payload IS NOT NULL ORDER BY x.id DESC LIMIT $2) n
-)
+WHERE d.id IN (SELECT r.id FROM recent r WHERE r.loaded ORDER BY r.id DESC OFFSET $1)
 `
 
-// Removes the deliveries of a trigger before a time, all but the newest rejected ones, and the payload of all but
-// the newest ones.
-func (q *Queries) PruneDeliveries(ctx context.Context, triggerID uuid.UUID, keep int32, before time.Time) error {
-	_, err := q.db.Exec(ctx, pruneDeliveries, triggerID, keep, before)
+// Removes the deliveries of a trigger before a time and, of the newest ones, all but some rejected ones and all
+// but some payloads. It runs after each delivery, so it reads only the newest rows and those that it removes.
+func (q *Queries) PruneDeliveries(ctx context.Context, keep int32, triggerID uuid.UUID, before time.Time, newest int32) error {
+	_, err := q.db.Exec(ctx, pruneDeliveries,
+		keep,
+		triggerID,
+		before,
+		newest,
+	)
 	return err
 }
 

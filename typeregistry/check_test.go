@@ -171,6 +171,19 @@ func TestFormRowsAndControls(t *testing.T) {
 	}
 }
 
+// TestJSONTextsAreStorable: Postgres cannot store NUL in JSON.
+func TestJSONTextsAreStorable(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{"\x00", []any{map[string]any{"a": "b\x00"}}, map[string]any{"\x00": true}, "\xff"} {
+		if _, problems := mustParse(t, "JSON").CheckValue(v, Env{}); len(problems) != 1 {
+			t.Errorf("%q: %v", v, problems)
+		}
+	}
+	if _, problems := mustParse(t, "JSON").CheckValue(map[string]any{"a": `\u0000`}, Env{}); len(problems) > 0 {
+		t.Errorf("an escaped backslash is refused: %v", problems)
+	}
+}
+
 func TestJSONTextProblem(t *testing.T) {
 	t.Parallel()
 	v, present, problems := mustParse(t, "JSON").DecodeForm(Form{Values: url.Values{"x": {"{\n \"a\": }"}}}, "x")

@@ -29,7 +29,10 @@ func canonicalJSON(c *checker, t *Type, path string, v any, depth int) any {
 		return v
 	}
 	switch x := v.(type) {
-	case nil, bool, string:
+	case nil, bool:
+		return v
+	case string:
+		checkText(c, path, x)
 		return v
 	case json.Number:
 		if d, ok := parseDecimal(x.String()); ok {
@@ -44,11 +47,19 @@ func canonicalJSON(c *checker, t *Type, path string, v any, depth int) any {
 	case map[string]any:
 		out := make(map[string]any, len(x))
 		for k, e := range x {
+			checkText(c, path, k)
 			out[k] = canonicalJSON(c, t, path, e, depth+1)
 		}
 		return out
 	}
 	return c.wrong(t, path, v)
+}
+
+// checkText refuses a text that Postgres cannot store.
+func checkText(c *checker, path, s string) {
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		c.problem(path, "The text contains invalid characters. Enter plain text.")
+	}
 }
 
 func (jsonKind) jsonSchema(*Type) map[string]any { return map[string]any{} }

@@ -111,9 +111,7 @@ func checkLength(c *checker, t *Type, path, s string) {
 	if least != nil && n < *least || most != nil && n > *most {
 		c.problem(path, fmt.Sprintf("The text has %s. %s", units.Plural(n, "character", "characters"), lengthHint(t)))
 	}
-	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
-		c.problem(path, "The text contains invalid characters. Enter plain text.")
-	}
+	checkText(c, path, s)
 }
 
 func textSchema(t *Type) map[string]any {

@@ -93,8 +93,11 @@ func runeBoundary(b []byte) int {
 func (s *lineSplitter) emitLine(line []byte) { s.emit(cleanText(line)) }
 
 // cleanText returns b as valid UTF-8 without zero bytes.
-func cleanText(b []byte) string {
-	text := strings.ToValidUTF8(string(b), "\uFFFD")
+func cleanText(b []byte) string { return validText(string(b)) }
+
+// validText returns text as valid UTF-8 without zero bytes.
+func validText(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.IndexByte(text, 0) >= 0 {
 		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	}

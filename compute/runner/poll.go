@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
@@ -33,7 +34,8 @@ func comesLater(status int) bool {
 // capitalized is an error as a sentence.
 func capitalized(err error) string {
 	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 // polled is the end of a poll, which ended with err. A poll without an answer in time is repeated, too.

@@ -94,20 +94,17 @@ func setSecrets(env environ, secrets []*flowforgev1.InputSecret, values []string
 	}
 }
 
-// mask removes the attempt's secrets from text.
-func (a *attempt) mask(text string) string { return a.masker.Load().Text(text) }
+// mask returns a text of the task or of another system as a report can have it: valid UTF-8 without the
+// attempt's secrets. A report with another text could not be sent, nor could those of other attempts with it.
+func (a *attempt) mask(text string) string { return a.masker.Load().Text(validText(text)) }
 
-// maskResult removes the secrets from the end report.
+// maskResult does the same for the texts of the end report.
 func (a *attempt) maskResult(f *flowforgev1.Finished) {
-	masker := a.masker.Load()
-	if masker.Empty() {
-		return
-	}
-	f.Message, f.Traceback = masker.Text(f.Message), masker.Text(f.Traceback)
+	f.Message, f.Traceback = a.mask(f.Message), a.mask(f.Traceback)
 	for _, o := range f.Outputs {
-		o.Filename = masker.Text(o.Filename)
+		o.Filename, o.Metadata = a.mask(o.Filename), a.mask(o.Metadata)
 		if value, ok := o.Content.(*flowforgev1.Output_Value); ok {
-			value.Value = masker.Text(value.Value)
+			value.Value = a.mask(value.Value)
 		}
 	}
 }

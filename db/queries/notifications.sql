@@ -145,17 +145,17 @@ WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', '
 ORDER BY e.id LIMIT @row_limit;
 
 -- name: PendingApprovals :many
--- Returns the nodes of a project that wait for a user, by execution and node.
+-- Returns the nodes of a project that have waited for a user since a time, by execution and node.
 SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id
 WHERE e.project_id = @project_id AND (e.id, n.node_index) > (@after_execution::uuid, @after_node::integer)
-    AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0 AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL' AND n.started_at IS NOT NULL
+    AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0 AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL' AND n.started_at >= @since
 ORDER BY e.id, n.node_index LIMIT @row_limit;
 
 -- name: PausedSchedules :many
 -- Returns schedules of a project that were paused by the server, not by a person, by ID.
-SELECT id, name, workflow_name, message, updated_at FROM schedules
+SELECT id, name, workflow_name, message, updated_at, resumed_at FROM schedules
 WHERE project_id = @project_id AND id > @after AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= @since
 ORDER BY id LIMIT @row_limit;
 

@@ -75,17 +75,19 @@ GROUP BY d.trigger_id;
 SELECT d.depth, d.trigger_id, t.name, d.source_id FROM trigger_deliveries d JOIN triggers t ON t.id = d.trigger_id WHERE d.execution_id = @execution_id::uuid LIMIT 1;
 
 -- name: PruneDeliveries :exec
--- Removes the deliveries of a trigger before a time, all but the newest rejected ones, and the payload of all but
--- the newest ones.
+-- Removes the deliveries of a trigger before a time and, of the newest ones, all but some rejected ones and all
+-- but some payloads. It runs after each delivery, so it reads only the newest rows and those that it removes.
 WITH old AS (
-    DELETE FROM trigger_deliveries d WHERE d.trigger_id = @trigger_id AND (d.at < @before OR d.outcome = 'REJECTED' AND d.id NOT IN (
-        SELECT r.id FROM trigger_deliveries r WHERE r.trigger_id = @trigger_id AND r.outcome = 'REJECTED' ORDER BY r.id DESC LIMIT @keep
-    ))
+    DELETE FROM trigger_deliveries d WHERE d.trigger_id = @trigger_id AND d.id < uuid_floor(@before::timestamptz)
+), recent AS (
+    SELECT n.id, n.outcome, n.payload IS NOT NULL AS loaded FROM trigger_deliveries n
+    WHERE n.trigger_id = @trigger_id ORDER BY n.id DESC LIMIT @newest
+), rejected AS (
+    DELETE FROM trigger_deliveries d
+    WHERE d.id IN (SELECT r.id FROM recent r WHERE r.outcome = 'REJECTED' ORDER BY r.id DESC OFFSET @keep)
 )
 UPDATE trigger_deliveries d SET payload = NULL
-WHERE d.trigger_id = @trigger_id AND d.payload IS NOT NULL AND d.id < (
-    SELECT min(n.id::text)::uuid FROM (SELECT x.id FROM trigger_deliveries x WHERE x.trigger_id = @trigger_id AND x.payload IS NOT NULL ORDER BY x.id DESC LIMIT @keep) n
-);
+WHERE d.id IN (SELECT r.id FROM recent r WHERE r.loaded ORDER BY r.id DESC OFFSET @keep);
 
 -- name: IsRunOfSweep :one
 SELECT EXISTS (SELECT 1 FROM input_sweep_runs WHERE execution_id = @execution_id::uuid);

@@ -58,6 +58,21 @@ func TestABackfillLaunchesEachTime(t *testing.T) {
 	require.Equal(t, 33, b.executions())
 }
 
+// TestAManualRunIsOfNoFire: a run that a person launches in the second of a fire does not stand for the fire.
+func TestAManualRunIsOfNoFire(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.daily("quick", nil)
+	b.clock.set(time.Date(2026, 10, 1, 2, 0, 0, 300_000_000, berlin(t)))
+	_, err := b.schedules.RunNow(b.ctx, sc.ID)
+	require.NoError(t, err)
+	b.clock.set(start)
+	dry, err := b.backfills.Preview(b.ctx, b.spec(sc, 2))
+	require.NoError(t, err)
+	require.Equal(t, 2, dry.Runs)
+	require.Nil(t, dry.Slots[0].ExecutionID)
+}
+
 func berlin(t *testing.T) *time.Location {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Berlin")

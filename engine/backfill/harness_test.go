@@ -68,6 +68,12 @@ func (c *clock) now() time.Time {
 	return c.at
 }
 
+func (c *clock) set(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = at
+}
+
 // daily is a schedule that runs each day at two in Berlin, paused so that nothing else launches.
 func (b *bundle) daily(workflow string, change func(*schedule.Spec)) schedule.Schedule {
 	b.t.Helper()

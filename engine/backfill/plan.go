@@ -24,12 +24,13 @@ type Planned struct {
 	Status      string     // of it, "" for one that was deleted
 }
 
-// plan decides which slots run. It is pure.
+// plan decides which slots run. found has existing executions by their time in microseconds: a run that a person
+// launched in the second of a fire is not of that fire. It is pure.
 func plan(slots []schedule.Slot, found map[int64]existing, rule Rerun) []Planned {
 	out := make([]Planned, len(slots))
 	for i, slot := range slots {
 		out[i] = Planned{Fire: slot.Fire, Start: slot.Start, Runs: true}
-		if e, ok := found[slot.Fire.Unix()]; ok {
+		if e, ok := found[slot.Fire.UnixMicro()]; ok {
 			out[i].ExecutionID, out[i].Status, out[i].Runs = new(e.execution), e.status, again(rule, e.status)
 		}
 	}

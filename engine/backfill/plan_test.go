@@ -23,7 +23,7 @@ func TestWhatRunsAgain(t *testing.T) {
 	for i, status := range statuses {
 		slots[i].Fire = time.Unix(int64(i), 0)
 		if status != "none" {
-			found[int64(i)] = existing{execution: uuid.New(), status: status}
+			found[slots[i].Fire.UnixMicro()] = existing{execution: uuid.New(), status: status}
 		}
 	}
 	for _, rule := range Reruns() {

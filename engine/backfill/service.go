@@ -215,7 +215,7 @@ func (s *Service) existing(ctx context.Context, sp Spec) (map[int64]existing, er
 	}
 	out := map[int64]existing{}
 	for _, r := range rows {
-		out[r.FireAt.Unix()] = existing{execution: r.ExecutionID, status: r.Status}
+		out[r.FireAt.UnixMicro()] = existing{execution: r.ExecutionID, status: r.Status}
 	}
 	return out, nil
 }

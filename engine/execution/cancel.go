@@ -47,6 +47,10 @@ func (s *CommandService) Cancel(ctx context.Context, id uuid.UUID, reason string
 		return nil
 	}
 	reason = clean(reason, maxMessage)
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), e.VersionID)
+	if err != nil {
+		return fmt.Errorf("load version: %w", err)
+	}
 	var requested, handlers int64
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
 		data := mustJSON(map[string]any{"by": subject.Name})
@@ -54,7 +58,7 @@ func (s *CommandService) Cancel(ctx context.Context, id uuid.UUID, reason string
 		if err != nil {
 			return err
 		}
-		handlers, err = s.stopHandlers(ctx, q, e, db.OrderNodeParams{Reason: reason, OrderedBy: subject.Name, OrderedAt: s.now()}, requested > 0)
+		handlers, err = stopHandlers(ctx, q, version, e, db.OrderNodeParams{Reason: reason, OrderedBy: subject.Name, OrderedAt: s.now()}, requested > 0)
 		if err != nil || requested == 0 && handlers == 0 {
 			return err
 		}
@@ -99,11 +103,7 @@ func cancelAudit(e db.Execution, handlers int64) map[string]any {
 // stopHandlers orders the end of the exit handlers that run: at the end of the execution
 // when nothing else is open, and, unless this is the first cancellation, those of
 // operators. It returns how many it ordered to end.
-func (s *CommandService) stopHandlers(ctx context.Context, q *db.Queries, e db.Execution, order db.OrderNodeParams, first bool) (int64, error) {
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), e.VersionID)
-	if err != nil {
-		return 0, fmt.Errorf("load version: %w", err)
-	}
+func stopHandlers(ctx context.Context, q *db.Queries, version workflow.Version, e db.Execution, order db.OrderNodeParams, first bool) (int64, error) {
 	if !version.Definition.HasExitHandlers() {
 		return 0, nil
 	}

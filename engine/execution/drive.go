@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -61,13 +62,7 @@ func (s *Driver) Drive(ctx context.Context, id uuid.UUID) error {
 		s.release(ctx, id, row.OwnerEpoch, s.now())
 		return nil
 	}
-	if err = l.takeOver(ctx); err == nil {
-		err = l.fillInputs(ctx)
-	}
-	if err == nil {
-		err = l.run(ctx)
-	}
-	l.close()
+	err = l.drive(ctx)
 	if errors.Is(err, errFenced) {
 		return nil
 	}
@@ -79,6 +74,24 @@ func (s *Driver) Drive(ctx context.Context, id uuid.UUID) error {
 		return fmt.Errorf("drive %s: %w", id, err)
 	}
 	return nil
+}
+
+// drive drives the execution and closes the loop. A panic ends the loop like an error: this process would
+// otherwise renew its lease, and nothing would drive the execution.
+func (l *loop) drive(ctx context.Context) (err error) {
+	defer l.close()
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	if err := l.takeOver(ctx); err != nil {
+		return err
+	}
+	if err := l.fillInputs(ctx); err != nil {
+		return err
+	}
+	return l.run(ctx)
 }
 
 // loadRetry is the pause after an execution could not be loaded.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
 // Codes of a Reason of nodes that wait because of a limit or were left out.
@@ -132,6 +133,9 @@ func (gs *nodeGroups) itemsOf(ctx context.Context, i int) ([]any, error) {
 	value, ok, err := gs.loop.values.of(ctx, i, f.Items)
 	if err != nil {
 		return nil, err
+	}
+	if err := stored.Check(value); err != nil {
+		return nil, fmt.Errorf("the fan-out list: %w", err)
 	}
 	list, isList := value.([]any)
 	switch {

@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -193,6 +192,19 @@ func problemError(problems []typeregistry.Problem) error {
 	return fmt.Errorf("%s", strings.Join(parts, " "))
 }
 
+// metadataOf returns the metadata that a task set for an output, nil for none.
+func metadataOf(out output) (map[string]any, error) {
+	if out.Metadata == "" {
+		return nil, nil //nolint:nilnil // no metadata
+	}
+	value, err := stored.Value(out.Metadata)
+	if err != nil {
+		return nil, err
+	}
+	metadata, _ := value.(map[string]any) // the runner has checked it
+	return metadata, nil
+}
+
 // publish describes the artifact of one output; the batch writes it. Its bytes, and for a
 // folder the bytes of every file, must have arrived in the project.
 func (ao *artifactOutputs) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
@@ -204,9 +216,9 @@ func (ao *artifactOutputs) publish(ctx context.Context, i int, declared workflow
 	if err != nil {
 		return nil, err
 	}
-	var metadata map[string]any
-	if out.Metadata != "" {
-		metadata = stored.Object(json.RawMessage(out.Metadata))
+	metadata, err := metadataOf(out)
+	if err != nil {
+		return nil, fmt.Errorf("its metadata cannot be stored: %w", err)
 	}
 	return &artifact.New{
 		ID: id, ExecutionID: ao.loop.id, NodeIndex: i, Node: ao.loop.nodes[i].name, Attempt: ao.loop.nodes[i].attempt,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
@@ -260,6 +261,9 @@ func exitCodeOf(f *query.Failure) (string, bool) {
 // tagged computes a value with tags; false when it has none.
 func (p *tagScope) tagged(t workflow.Tagged) (any, bool, error) {
 	v, err := p.taggedValue(t)
+	if err == nil {
+		err = stored.Check(v)
+	}
 	if err == nil {
 		return v, true, nil
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/dag"
@@ -291,8 +293,9 @@ func sentence(err error) string {
 	if e, ok := errors.AsType[*apperr.Error](err); ok {
 		text = e.Message
 	}
-	if text != "" {
-		text = strings.ToUpper(text[:1]) + text[1:]
+	first, size := utf8.DecodeRuneInString(text)
+	if size > 0 {
+		text = string(unicode.ToUpper(first)) + text[size:]
 	}
 	return strings.TrimSuffix(text, ".") + "."
 }

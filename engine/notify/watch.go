@@ -153,12 +153,13 @@ func (s *Service) watchOverdue(ctx context.Context, rule db.NotificationRule) er
 }
 
 func (s *Service) watchApprovals(ctx context.Context, rule db.NotificationRule) error {
+	since := later(rule.EnabledAt, s.now().Add(-lookBack)) // messages about earlier ones may have been removed
 	read := func(after *db.PendingApprovalsRow) ([]db.PendingApprovalsRow, error) {
 		execution, node := uuid.UUID{}, int32(0)
 		if after != nil {
 			execution, node = after.ExecutionID, after.NodeIndex
 		}
-		rows, err := s.queries.PendingApprovals(ctx, rule.ProjectID, execution, node, watchPage)
+		rows, err := s.queries.PendingApprovals(ctx, db.PendingApprovalsParams{ProjectID: rule.ProjectID, AfterExecution: execution, AfterNode: node, Since: &since, RowLimit: watchPage})
 		if err != nil {
 			return nil, fmt.Errorf("find pending approvals: %w", err)
 		}
@@ -188,8 +189,9 @@ func (s *Service) watchSchedules(ctx context.Context, rule db.NotificationRule) 
 		return rows, nil
 	}
 	return eachPage(ctx, s, rule, read, func(row db.PausedSchedulesRow) occurrence {
+		// A paused schedule can be edited. It is resumed before it is paused again.
 		return occurrence{
-			key: fmt.Sprintf("paused/%s/%d", row.ID, row.UpdatedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.WorkflowName,
+			key: fmt.Sprintf("paused/%s/%d", row.ID, row.ResumedAt.UnixMicro()), project: rule.ProjectID, tenant: rule.TenantID, workflow: row.WorkflowName,
 			at: row.UpdatedAt, events: []Event{SchedulePaused},
 			compose: func(Event) message.Message { return s.pausedMessage(row) },
 		}

@@ -91,6 +91,22 @@ func (s *Service) read(ctx context.Context, q *db.Queries, row db.Schedule) (Sch
 	return sc, t, fields, nil
 }
 
+// legible is read for callers that compute fires. It returns Conflict for a schedule that can no longer be
+// read.
+func (s *Service) legible(ctx context.Context, q *db.Queries, row db.Schedule) (Schedule, timing, error) {
+	sc, t, fields, err := s.read(ctx, q, row)
+	if err == nil && len(fields) > 0 {
+		err = apperr.New(apperr.Conflict, "%s", unreadable(fields))
+	}
+	return sc, t, err
+}
+
+// unreadable says why a stored schedule can no longer be read, such as because of a time zone that a newer
+// database of time zones does not have.
+func unreadable(fields []apperr.Field) string {
+	return "The schedule can no longer be read: " + fields[0].Message
+}
+
 // fill sorts and completes a calendar.
 func (c *Calendar) fill() {
 	c.Name = strings.TrimSpace(c.Name)

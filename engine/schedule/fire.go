@@ -76,8 +76,8 @@ func (s *Service) fireRow(ctx context.Context, row db.Schedule, now time.Time) (
 	if err != nil {
 		return false, err
 	}
-	if len(fields) > 0 { // such as a time zone that a newer database no longer has
-		return false, s.pause(ctx, row, PausedByAccess, "The schedule can no longer be read: "+fields[0].Message)
+	if len(fields) > 0 {
+		return false, s.pause(ctx, row, PausedByAccess, unreadable(fields))
 	}
 	st, err := decide(ctx, t, sc.Spec, *sc.NextAt, now, sc.Delay)
 	if err != nil {

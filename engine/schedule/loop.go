@@ -160,9 +160,12 @@ func (s *Service) followClock(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("lock schedule %s: %w", id, err)
 			}
-			_, t, _, err := s.read(ctx, q, row)
+			_, t, fields, err := s.read(ctx, q, row)
 			if err != nil {
 				return err
+			}
+			if len(fields) > 0 {
+				return s.pauseIn(ctx, q, id, PausedByAccess, unreadable(fields))
 			}
 			s.config.Logger.Warn("the clock went back: the next fire of a schedule is computed again", "schedule", id, "last_fire", row.LastAt)
 			before := map[string]any{"last_fire_at": row.LastAt, "next_fire_at": row.NextAt}

@@ -27,9 +27,12 @@ func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return fmt.Errorf("queue of schedule %s: %w", id, err)
 	}
-	sc, t, _, err := s.read(ctx, s.queries, row)
+	sc, t, fields, err := s.read(ctx, s.queries, row)
 	if err != nil {
 		return err
+	}
+	if len(fields) > 0 {
+		return s.pause(ctx, row, PausedByAccess, unreadable(fields))
 	}
 	o := db.InsertOccurrenceParams{ScheduleID: id, FireAt: waiting.FireAt, IntervalStart: waiting.IntervalStart, Now: s.now()}
 	return s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
@@ -76,7 +79,7 @@ func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	if err != nil {
 		return uuid.Nil, err
 	}
-	sc, t, _, err := s.read(ctx, s.queries, row)
+	sc, t, err := s.legible(ctx, s.queries, row)
 	if err != nil {
 		return uuid.Nil, err
 	}

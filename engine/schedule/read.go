@@ -157,14 +157,14 @@ func (s *Service) Outlook(ctx context.Context, w When, n int) (fires, excluded [
 }
 
 // Fires returns the next runs of a schedule as if it were not paused, without the jitter, and
-// the first excluded times before the last of them.
+// the first excluded times before the last of them. A schedule that can no longer be read has none.
 func (s *Service) Fires(ctx context.Context, id uuid.UUID, n int) (fires, excluded []Fire, err error) {
 	row, err := s.readable(ctx, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, t, _, err := s.read(ctx, s.queries, row)
-	if err != nil {
+	_, t, fields, err := s.read(ctx, s.queries, row)
+	if err != nil || len(fields) > 0 {
 		return nil, nil, err
 	}
 	fires = t.fires(s.now(), n)

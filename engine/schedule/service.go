@@ -234,7 +234,7 @@ func (s *Service) Resume(ctx context.Context, id uuid.UUID, catchUp bool) (Sched
 		if catchUp {
 			return nil
 		}
-		_, t, _, err := s.read(ctx, q, *row)
+		_, t, err := s.legible(ctx, q, *row)
 		if err != nil {
 			return err
 		}

@@ -298,9 +298,12 @@ func (s *Service) recorded(ctx context.Context, trigger uuid.UUID, key string) (
 	return deliveryOf(d), nil
 }
 
+// pruned is how many of the newest deliveries of a trigger prune reads.
+const pruned = 10 * KeptPayload
+
 // prune removes deliveries of a trigger that are no longer kept.
 func prune(ctx context.Context, s *Service, trigger uuid.UUID) {
-	if err := s.queries.PruneDeliveries(ctx, trigger, KeptPayload, s.now().Add(-KeepFor)); err != nil {
+	if err := s.queries.PruneDeliveries(ctx, KeptPayload, trigger, s.now().Add(-KeepFor), pruned); err != nil {
 		s.config.Logger.Warn("old deliveries could not be removed", "trigger", trigger, "error", err)
 	}
 }

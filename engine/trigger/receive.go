@@ -98,7 +98,7 @@ func (s *Service) skipPing(ctx context.Context, row db.Trigger, ev event) (Deliv
 func subjectOf(h http.Header) string {
 	for _, name := range []string{"X-Github-Event", "X-Gitlab-Event", "Ce-Type", "Webhook-Event"} {
 		if v := strings.TrimSpace(h.Get(name)); v != "" {
-			return strings.ToValidUTF8(strings.ReplaceAll(v[:min(len(v), 100)], "\x00", ""), "")
+			return storable(v[:min(len(v), 100)])
 		}
 	}
 	return "webhook"
@@ -118,11 +118,16 @@ func webhookEnv(r Request) (map[string]any, error) {
 	headers, query := map[string]any{}, map[string]any{}
 	for name, values := range r.Header {
 		if name = strings.ToLower(name); !secretHeader(name) {
-			headers[name] = strings.ToValidUTF8(strings.Join(values, ", "), "")
+			headers[name] = storable(strings.Join(values, ", "))
 		}
 	}
 	for name, values := range r.Query {
-		query[name] = strings.Join(values, ",")
+		query[storable(name)] = storable(strings.Join(values, ","))
 	}
 	return map[string]any{"payload": payload, "headers": headers, "query": query}, nil
+}
+
+// storable is a text without what Postgres cannot store.
+func storable(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
 }

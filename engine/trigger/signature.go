@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // ReplayWindow is the maximum difference between the time of a signed request and the time of
@@ -116,7 +117,7 @@ func eventID(kind Signature, header http.Header) string {
 	}
 	for _, name := range names {
 		if id := header.Get(name); id != "" {
-			if len(id) > longestKey {
+			if len(id) > longestKey || !utf8.ValidString(id) { // Postgres stores UTF-8 alone
 				sum := sha256.Sum256([]byte(id))
 				return hex.EncodeToString(sum[:])
 			}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
 	"testing"
@@ -73,6 +74,21 @@ func TestSignatures(t *testing.T) {
 		require.NotContains(t, string(d.Payload), signing, "no secret is in a delivery")
 	}
 	require.Equal(t, 4, b.executions())
+}
+
+// TestTextsThatPostgresCannotStore: a sender that repeated the request would get the same error again.
+func TestTextsThatPostgresCannotStore(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tr := b.put(trigger.Spec{Name: "odd", Kind: trigger.OnWebhook, Signature: trigger.Bearer, Secret: "hook", Inputs: map[string]any{"ref": "{{ query.branch }}"}})
+	request := trigger.Request{Header: header("Authorization", "Bearer "+signing, "Idempotency-Key", "\xff1"), Query: url.Values{"branch": {"ma\x00in\xff"}, "\x00": {""}}, Body: []byte("{}")}
+	d, err := b.triggers.Receive(t.Context(), tr.ID, request)
+	require.NoError(t, err)
+	require.Equal(t, "main", b.inputsOf(d)["ref"])
+	d, err = b.triggers.Receive(t.Context(), tr.ID, request)
+	require.NoError(t, err)
+	require.True(t, d.Repeated)
+	require.Equal(t, 1, b.executions())
 }
 
 func TestEventsLaunchOnce(t *testing.T) {

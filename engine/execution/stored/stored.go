@@ -4,7 +4,9 @@ package stored
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -13,7 +15,7 @@ import (
 // in a JSON string, is refused.
 func Value(text string) (any, error) {
 	if strings.Contains(text, `\u0000`) && strings.ContainsRune(decodedNUL(text), 0) {
-		return nil, fmt.Errorf("a string contains the character NUL")
+		return nil, errNUL
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -25,6 +27,36 @@ func Value(text string) (any, error) {
 		return nil, fmt.Errorf("it is more than one JSON value")
 	}
 	return value, nil
+}
+
+var errNUL = errors.New("a string contains the character NUL")
+
+// Check returns an error for a value that cannot be stored as JSON: expressions result in strings with NUL
+// and in numbers that are not finite.
+func Check(value any) error {
+	switch v := value.(type) {
+	case string:
+		if strings.ContainsRune(v, 0) {
+			return errNUL
+		}
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%v is not a finite number", v)
+		}
+	case []any:
+		for _, item := range v {
+			if err := Check(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for name, item := range v {
+			if err := errors.Join(Check(name), Check(item)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // decodedNUL returns text with its strings decoded, or text itself when it is not JSON.

@@ -1,0 +1,68 @@
+package notify_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/engine/notify"
+)
+
+func (b *bundle) exec(sql string, args ...any) {
+	b.t.Helper()
+	_, err := b.pool.Exec(b.system, sql, args...)
+	require.NoError(b.t, err)
+}
+
+// watched looks once, and returns how many messages there are.
+func (b *bundle) watched() int {
+	b.t.Helper()
+	require.NoError(b.t, b.service.Watch(b.system))
+	return len(b.messages())
+}
+
+// TestAnApprovalIsReportedOnce: also one that waits for longer than messages are kept.
+func TestAnApprovalIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	b.rule(notify.Rule{Name: "approvals", Events: []notify.Event{notify.Approval}, Channels: []string{"portal"}})
+	b.clock.add(time.Second)
+	id := uuid.Must(uuid.NewV7())
+	b.exec(`INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, status, priority, inputs,
+			submitted_by, submitted_by_name, created_at, total, pending, ready, running, levels)
+		VALUES ($1, $2, $3, $4, $4, 'digits.train', '1.0.0', 'RUNNING', 50, '{}', $4, 'ada', $5, 1, 0, 0, 1, 1)`,
+		id, auth.LocalTenant, auth.LocalProject, uuid.New(), b.clock.now())
+	b.exec(`INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, attempt, reason, started_at)
+		VALUES ($1, 0, 'review', 0, 'RUNNING', 0, 1, '{"code": "APPROVAL"}', $2)`, id, b.clock.now())
+	require.Equal(t, 1, b.watched())
+	b.clock.add(notify.KeepMessages + time.Hour)
+	b.exec("DELETE FROM notifications") // as the loop does with old ones
+	require.Zero(t, b.watched())
+}
+
+// TestAPausedScheduleIsReportedOnce: a change of a paused schedule, such as of its calendar, is no pause.
+func TestAPausedScheduleIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	b.rule(notify.Rule{Name: "paused", Events: []notify.Event{notify.SchedulePaused}, Channels: []string{"portal"}})
+	resumed := b.clock.now()
+	b.clock.add(time.Second)
+	b.exec(`INSERT INTO workflows (id, project_id, name, owner_team, created_at, updated_at) VALUES ($1, $2, 'digits.train', 'local', now(), now())`, b.workflow, auth.LocalProject)
+	b.exec(`INSERT INTO schedules (id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, timezone, anchor, gap, fold, version, inputs, priority, misfire, catch_up, catch_up_max,
+			overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at)
+		VALUES ($1, $2, $3, $4, 'digits.train', 'nightly', '{0 2 * * *}', 'UTC', $5, 'skip', 'first', '', '{}', -1, 'skip', 0, 1,
+			'skip', 1, 0, 3, true, 'failures', 'Paused after 3 consecutive failures.', $4, 'ada', $5, $6, $5)`,
+		uuid.New(), auth.LocalTenant, auth.LocalProject, b.workflow, resumed, b.clock.now())
+	require.Equal(t, 1, b.watched())
+	b.clock.add(time.Minute)
+	b.exec("UPDATE schedules SET updated_at = $1", b.clock.now())
+	require.Equal(t, 1, b.watched())
+	b.clock.add(time.Minute)
+	b.exec("UPDATE schedules SET updated_at = $1, resumed_at = $1", b.clock.now())
+	require.Equal(t, 2, b.watched(), "it was resumed and paused again")
+}
