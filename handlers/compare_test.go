@@ -1,8 +1,10 @@
 package handlers_test
 
 import (
+	"encoding/csv"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -154,6 +156,43 @@ func TestCompareCurves(t *testing.T) {
 	file := b.member.get(t, "/compare/curves.csv"+both)
 	require.Equal(t, 11, strings.Count(file.body, "\n"), file.body)
 	require.Contains(t, file.body, ids[0]+",go,2,,2,98")
+}
+
+// TestExportedMetricsAreNoFormulas: a task chooses the names and the tags of its metrics.
+func TestExportedMetricsAreNoFormulas(t *testing.T) {
+	t.Parallel()
+	b, ids := comparedRuns(t)
+	const name = "=HYPERLINK(1)"
+	for i, id := range ids {
+		e, err := b.executions.Get(b.ctx, uuid.MustParse(id))
+		require.NoError(t, err)
+		require.NoError(t, b.telemetry.AppendMetrics(auth.AsSystem(b.ctx), []telemetry.Point{{
+			TenantID: e.TenantID, ProjectID: e.ProjectID, ExecutionID: e.ID, NodeIndex: 0, Node: "go", Attempt: 1, Seq: 100, Name: name, Kind: telemetry.Gauge,
+			Tags: map[string]string{"+cmd": "x"}, Value: float64(i) - 5, Time: time.Now(),
+		}}))
+	}
+	metric := url.QueryEscape(name)
+	for _, path := range []string{
+		"/executions/" + ids[0] + "/metrics.csv?name=" + metric,
+		"/compare/curves.csv?metric=" + metric + "&executions=" + strings.Join(ids, ","),
+		"/compare/table.csv?executions=" + strings.Join(ids, ","),
+	} {
+		got := b.member.get(t, path)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		rows, err := csv.NewReader(strings.NewReader(got.body)).ReadAll()
+		require.NoError(t, err, path)
+		guarded := 0
+		for _, row := range rows {
+			for _, cell := range row {
+				require.False(t, strings.HasPrefix(cell, "=") || strings.HasPrefix(cell, "+"), "%s: %s", path, cell)
+				if strings.HasPrefix(cell, "'=") || strings.HasPrefix(cell, "'+") {
+					guarded++
+				}
+			}
+		}
+		require.Positive(t, guarded, "%s: %s", path, got.body)
+		require.Contains(t, got.body, ",-5", "a number keeps its sign")
+	}
 }
 
 // TestCompareRetries: the range of a metric is that of all attempts, as a retry may continue from a

@@ -40,6 +40,7 @@ type Type struct {
 	UISchema            string
 	JSONSchema          string
 	UsedIn              []TypeUse
+	UsesCut             int // workflows that were searched, if there are more
 	Others              []TypeGroup
 	Problem             string
 }

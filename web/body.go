@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,34 +28,40 @@ func DefaultBodies() Bodies {
 }
 
 // Middleware aborts bodies that arrive too slowly. Each read moves the deadline, so a
-// large upload may take its time but a trickle does not hold a connection. Streams of
-// gRPC and Connect are exempt: they are authenticated and may be silent for long.
+// large upload may take its time but a trickle does not hold a connection. Streams call
+// [AllowSilence].
 func (b Bodies) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body == nil || r.Body == http.NoBody || isStream(r) {
+		if r.Body == nil || r.Body == http.NoBody {
 			next.ServeHTTP(w, r)
 			return
 		}
 		body := &deadlineBody{bounds: b, body: r.Body, control: http.NewResponseController(w), begin: time.Now()}
+		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, body))
 		r.Body = body
 		next.ServeHTTP(w, r)
 		body.finish()
 	})
 }
 
+type bodyKey struct{}
+
+// AllowSilence lets the body of the request of ctx be silent for any time. Call it for a
+// stream, after its sender is authenticated and before the first read.
+func AllowSilence(ctx context.Context) {
+	if b, ok := ctx.Value(bodyKey{}).(*deadlineBody); ok {
+		b.patient = true
+	}
+}
+
 // Bound limits bodies to Most bytes, for routes without their own limit.
 func (b Bodies) Bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body != nil && r.Body != http.NoBody && !isStream(r) {
+		if r.Body != nil && r.Body != http.NoBody {
 			r.Body = http.MaxBytesReader(w, r.Body, b.Most)
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-func isStream(r *http.Request) bool {
-	media := r.Header.Get("Content-Type")
-	return strings.HasPrefix(media, "application/grpc") || strings.HasPrefix(media, "application/connect+")
 }
 
 // deadlineBody moves the read deadline of its connection with every read.
@@ -64,13 +71,14 @@ type deadlineBody struct {
 	control *http.ResponseController
 	begin   time.Time
 	read    int64
+	patient bool // a stream, which has no deadline
 	failed  bool // a read timed out
 	done    bool // the server controls the deadline again
 }
 
 // Read fails with os.ErrDeadlineExceeded for a body that is too slow.
 func (b *deadlineBody) Read(p []byte) (int, error) {
-	if b.done {
+	if b.done || b.patient {
 		return b.body.Read(p)
 	}
 	deadline := time.Now().Add(b.bounds.Silence)

@@ -49,27 +49,30 @@ func (c *slowClient) answer() (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// reading serves a handler that reads the body and reports the number of bytes so far.
+// counted reads the body and reports the number of bytes so far.
+func counted(w http.ResponseWriter, r *http.Request, received chan<- int) error {
+	total, buffer := 0, make([]byte, 1<<10)
+	for {
+		n, err := r.Body.Read(buffer)
+		total += n
+		if received != nil && n > 0 {
+			received <- total
+		}
+		if errors.Is(err, io.EOF) {
+			_, err = fmt.Fprintf(w, "%d bytes", total)
+			return err
+		}
+		if err != nil {
+			return apperr.Wrap(apperr.Invalid, err, "The body was cut off.")
+		}
+	}
+}
+
+// reading serves counted.
 func reading(t *testing.T, b Bodies, received chan<- int) *httptest.Server {
 	t.Helper()
 	bundle := setup(t)
-	handler := bundle.site.Handler(func(w http.ResponseWriter, r *http.Request) error {
-		total, buffer := 0, make([]byte, 1<<10)
-		for {
-			n, err := r.Body.Read(buffer)
-			total += n
-			if received != nil && n > 0 {
-				received <- total
-			}
-			if errors.Is(err, io.EOF) {
-				_, err = fmt.Fprintf(w, "%d bytes", total)
-				return err
-			}
-			if err != nil {
-				return apperr.Wrap(apperr.Invalid, err, "The body was cut off.")
-			}
-		}
-	})
+	handler := bundle.site.Handler(func(w http.ResponseWriter, r *http.Request) error { return counted(w, r, received) })
 	server := httptest.NewServer(b.Middleware(b.Bound(handler)))
 	t.Cleanup(server.Close)
 	return server
@@ -137,12 +140,36 @@ func TestAnOversizedBodyIsRefusedWithTheLimit(t *testing.T) {
 func TestStreamsMayBeSilent(t *testing.T) {
 	t.Parallel()
 	received := make(chan int)
-	server := reading(t, Bodies{Most: 10, Silence: time.Nanosecond, Grace: time.Nanosecond, Rate: 1 << 30}, received)
-	c := dial(t, server, "Content-Type: application/connect+json\r\nContent-Length: 20")
+	b := Bodies{Most: 1 << 10, Silence: time.Nanosecond, Grace: time.Nanosecond, Rate: 1 << 30}
+	server := httptest.NewServer(b.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		AllowSilence(r.Context())
+		_ = counted(w, r, received) // a failed read shows in the numbers of bytes
+	})))
+	t.Cleanup(server.Close)
+	c := dial(t, server, "Content-Length: 20")
 	for i := range 20 {
 		c.send("x")
 		require.Equal(t, i+1, <-received)
 	}
 	status, _ := c.answer()
 	require.Equal(t, http.StatusOK, status)
+}
+
+// TestTheMediaTypeLiftsNoLimit: anyone can send the media type of a stream to any route.
+func TestTheMediaTypeLiftsNoLimit(t *testing.T) {
+	t.Parallel()
+	for _, media := range []string{"application/grpc", "application/connect+json"} {
+		server := reading(t, Bodies{Most: 1 << 20, Silence: 30 * time.Millisecond, Grace: time.Hour, Rate: 1}, nil)
+		c := dial(t, server, "Content-Type: "+media+"\r\nContent-Length: 1000")
+		require.NoError(t, c.conn.SetReadDeadline(time.Now().Add(time.Minute)))
+		c.send("only the begin")
+		status, _ := c.answer()
+		require.Equal(t, http.StatusRequestTimeout, status, media)
+
+		server = reading(t, Bodies{Most: 10, Silence: time.Minute, Grace: time.Minute, Rate: 1}, nil)
+		c = dial(t, server, "Content-Type: "+media+"\r\nContent-Length: 20")
+		c.send(strings.Repeat("x", 20))
+		status, _ = c.answer()
+		require.Equal(t, http.StatusRequestEntityTooLarge, status, media)
+	}
 }

@@ -114,7 +114,7 @@ func (s *Site) WrongMethod(w http.ResponseWriter, r *http.Request, allowed []str
 }
 
 func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Problem) {
-	if rec, ok := w.(*statusRecorder); ok && rec.status != 0 || r.Context().Err() != nil && p.Status != http.StatusRequestTimeout {
+	if started(w) || r.Context().Err() != nil && p.Status != http.StatusRequestTimeout {
 		return
 	}
 	if prefersJSON(r) {

@@ -84,6 +84,20 @@ func (r *statusRecorder) Write(b []byte) (int, error) {
 // Unwrap returns the wrapped writer for http.ResponseController.
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
+// started reports whether the response has started.
+func started(w http.ResponseWriter) bool {
+	for {
+		if r, ok := w.(*statusRecorder); ok {
+			return r.status != 0
+		}
+		inner, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return false
+		}
+		w = inner.Unwrap()
+	}
+}
+
 // Secure sets the security headers: scripts need a nonce, styles, fonts and images come
 // from this server, and no site may frame a page. Caches store no response unless its
 // handler allows it. Templates read the nonce with templ.GetNonce.

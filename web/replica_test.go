@@ -2,6 +2,9 @@ package web_test
 
 import (
 	"context"
+	"errors"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -87,4 +90,19 @@ func (w *statusJournal) WriteHeader(status int) {
 func (w *statusJournal) Write(b []byte) (int, error) {
 	w.journal.events = append(w.journal.events, http.StatusText(http.StatusOK))
 	return w.ResponseWriter.Write(b)
+}
+
+// TestAStartedResponseIsNotAnsweredTwice: the writer of a replica's site is wrapped once more.
+func TestAStartedResponseIsNotAnsweredTwice(t *testing.T) {
+	t.Parallel()
+	site := web.NewSite(web.Config{Replica: new(journal), Log: slog.New(slog.DiscardHandler)})
+	handler := site.Log(site.FromReplica(func(*http.Request) bool { return false })(site.Handler(func(w http.ResponseWriter, _ *http.Request) error {
+		_, _ = io.WriteString(w, "begun")
+		return errors.New("the rest is missing")
+	})))
+	r := httptest.NewRequest(http.MethodPost, "/object", nil)
+	r.Header.Set("Accept", "application/json")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r.WithContext(auth.WithSubject(r.Context(), auth.Local())))
+	require.Equal(t, "begun", w.Body.String())
 }

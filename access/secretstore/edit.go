@@ -153,8 +153,24 @@ func (s *Service) check(ctx context.Context, e Edit, had Store, kept map[string]
 	}
 	if prefix, _ := values.Settings[fieldPrefix].(string); strings.HasPrefix(prefix, "/") || slices.Contains(strings.Split(prefix, "/"), "..") {
 		add("values."+fieldPrefix, "Do not begin with “/”, and do not use “..”.")
+	} else if openEnded(prefix) {
+		add("values."+fieldPrefix, "Continue after {namespace} with a character that namespaces do not contain, such as “/” or “_”. Otherwise, a project could read the paths of a project whose namespace begins with its own.")
 	}
 	return values, apperr.InvalidFields(invalid, append(problems, more...))
+}
+
+// openEnded reports whether the prefix of one namespace, such as vision, can also be that of a longer
+// one, such as vision-2.
+func openEnded(prefix string) bool {
+	_, last, found := strings.Cut(prefix, namespaceTag)
+	for found && last != "" && !namespaceCharacter(last[0]) {
+		_, last, found = strings.Cut(last, namespaceTag)
+	}
+	return found
+}
+
+func namespaceCharacter(c byte) bool {
+	return c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == namespaceTag[0]
 }
 
 // unknownProjects returns a line of the field projects that is not a namespace.

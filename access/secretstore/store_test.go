@@ -110,6 +110,25 @@ func TestFoldersAndVariablesOfTheServerStayPrivate(t *testing.T) {
 	require.ErrorContains(t, err, "no such variable")
 }
 
+// TestAPrefixSeparatesNamespaces: the paths of vision must not be those of vision-2.
+func TestAPrefixSeparatesNamespaces(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	put := func(prefix string) error {
+		_, err := b.stores.Put(b.admin, secretstore.Edit{Name: "managed", Kind: secretstore.Environment, Values: values{"variables": "TEAM_", "prefix": prefix, "projects": "*"}})
+		return err
+	}
+	for _, prefix := range []string{"{namespace}", "a/{namespace}", "{namespace}-", "{namespace}x/", "{namespace}/{namespace}", "{namespace}{namespace}/"} {
+		err := put(prefix)
+		require.True(t, apperr.Is(err, apperr.Invalid), prefix)
+		require.Equal(t, "values.prefix", apperr.FieldsOf(err)[0].Path)
+		require.Contains(t, apperr.FieldsOf(err)[0].Message, "Continue after {namespace}")
+	}
+	for _, prefix := range []string{"", "shared", "{namespace}/", "{namespace}_", "a/{namespace}.b/{namespace}/"} {
+		require.NoError(t, put(prefix), prefix)
+	}
+}
+
 func TestWhoMayUseStores(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -22,6 +22,8 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
+const maxRedirects = 10
+
 // client calls the JSON API of a server.
 type client struct {
 	base    string
@@ -39,7 +41,7 @@ func newClient(cmd *cobra.Command) (*client, error) {
 		return nil, err
 	}
 	project, _ := cmd.Flags().GetString("project")
-	c := &client{base: server, token: clientSettings().Token, project: project, http: &http.Client{}}
+	c := &client{base: server, token: clientSettings().Token, project: project, http: newHTTPClient()}
 	if c.token != "" {
 		return c, nil
 	}
@@ -56,6 +58,20 @@ func newClient(cmd *cobra.Command) (*client, error) {
 	}
 	c.token, c.local = strings.TrimSpace(string(b)), true
 	return c, nil
+}
+
+// newHTTPClient returns a client that does not turn a request with a body into a GET, which
+// would succeed without doing anything.
+func newHTTPClient() *http.Client {
+	return &http.Client{CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		switch {
+		case req.Method != via[0].Method:
+			return fmt.Errorf("the server redirected the request to %s: set --server to the final address", req.URL)
+		case len(via) >= maxRedirects:
+			return fmt.Errorf("the server redirected the request %d times", maxRedirects)
+		}
+		return nil
+	}}
 }
 
 // serverFlag returns the address of --server without a trailing slash. Without --server and
@@ -123,10 +139,10 @@ func (p *problem) Error() string {
 }
 
 // refused reports whether err is the server's final answer: sending the same request again
-// cannot succeed.
+// cannot succeed. A limit of requests per minute passes.
 func refused(err error) bool {
 	p, answered := errors.AsType[*problem](err)
-	return answered && p.Status < http.StatusInternalServerError
+	return answered && p.Status < http.StatusInternalServerError && p.Status != http.StatusTooManyRequests
 }
 
 // refusedWith reports whether err is the server's answer with a status.

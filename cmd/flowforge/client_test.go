@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -53,6 +55,7 @@ func TestLaunchWaitsForAnUnreachableServer(t *testing.T) {
 		body   string
 	}{
 		{200, `{"execution_id":"019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77","status":"RUNNING","progress":{"total_operators":2,"completed":1},"nodes":[{"operator":"train","status":"RUNNING"}]}`},
+		{429, `{"status":429,"detail":"One API key may send at most 600 requests per minute. Try again in a minute."}`},
 		{503, `{"status":503,"detail":"A service that FlowForge depends on is not responding."}`},
 		{502, `not ours`},
 		{200, `{"execution_id":"019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77","status":"FAILED","progress":{"total_operators":2,"completed":1},"error":{"message":"It broke."}}`},
@@ -70,6 +73,39 @@ func TestLaunchWaitsForAnUnreachableServer(t *testing.T) {
 	require.Equal(t, 1, exitCode(err))
 	require.Contains(t, out, "RUNNING   [############------------] 1 of 2 nodes  train\n")
 	require.Equal(t, len(answers), seen)
+}
+
+// TestARedirectedCommandIsAnError: HTTP clients follow it with a GET, which changes nothing.
+func TestARedirectedCommandIsAnError(t *testing.T) {
+	t.Parallel()
+	_, err := command(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere" {
+			answer(w, http.StatusOK, `{"execution_id":"019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77"}`)
+			return
+		}
+		http.Redirect(w, r, "/elsewhere", http.StatusMovedPermanently)
+	}, "pause", "019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77")
+	require.ErrorContains(t, err, "the server redirected the request to http://")
+	require.ErrorContains(t, err, "/elsewhere: set --server to the final address")
+}
+
+// TestInputsOfALaunch: what is not JSON is a text, and null holds no inputs.
+func TestInputsOfALaunch(t *testing.T) {
+	t.Parallel()
+	sent := ""
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		sent = string(b)
+		answer(w, http.StatusCreated, `{"execution_id":"019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77"}`)
+	}
+	_, err := command(t, serve, "launch", "w", "-i", "a=5}", "-i", "b=[1] ]", "-i", "c=[1]", "-i", "d=1 2")
+	require.NoError(t, err)
+	require.Contains(t, sent, `"inputs":{"a":"5}","b":"[1] ]","c":[1],"d":"1 2"}`)
+
+	file := filepath.Join(t.TempDir(), "inputs.json")
+	require.NoError(t, os.WriteFile(file, []byte("null"), 0o600))
+	_, err = command(t, serve, "launch", "w", "--inputs", file, "-i", "a=1")
+	require.EqualError(t, err, "--inputs "+file+" is not a JSON object: it is null")
 }
 
 func TestLaunchNamesTheInputAtFault(t *testing.T) {

@@ -185,6 +185,9 @@ func (c *client) inputs(cmd *cobra.Command) (map[string]any, error) {
 		if err := decodeJSON(string(b), &inputs); err != nil {
 			return nil, fmt.Errorf("--inputs %s is not a JSON object: %w", path, err)
 		}
+		if inputs == nil {
+			return nil, fmt.Errorf("--inputs %s is not a JSON object: it is null", path)
+		}
 	}
 	pairs, _ := cmd.Flags().GetStringArray("input")
 	for _, pair := range pairs {
@@ -216,8 +219,8 @@ func decodeJSON(text string, v any) error {
 	if err := d.Decode(v); err != nil {
 		return err
 	}
-	if d.More() {
-		return fmt.Errorf("unexpected text after the first value")
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More reports nothing for a bracket
+		return errors.New("unexpected text after the first value")
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func storeLogin(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	c := &client{base: server, token: token, http: &http.Client{}}
+	c := &client{base: server, token: token, http: newHTTPClient()}
 	var me contract.MeBody
 	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/me", nil, &me); err != nil {
 		return err

@@ -57,6 +57,7 @@ type Summary struct {
 	Tags        []string
 	Status      Status
 	Latest      string
+	LatestID    uuid.UUID // of Latest, or uuid.Nil
 	Versions    int
 	Nodes       int
 	CreatedAt   time.Time
@@ -95,11 +96,15 @@ func (s *Service) List(ctx context.Context, f Filter) (Page[Summary], error) {
 		page.Next = cursorMark + rows[limit-1].Name // a name can be a number, as a page can
 	}
 	for _, w := range rows {
-		page.Items = append(page.Items, Summary{
+		summary := Summary{
 			ID: w.ID, Name: w.Name, OwnerTeam: w.OwnerTeam, Description: w.Description, Tags: w.Tags, Status: Status(w.Status),
 			Latest: w.LatestVersion, Versions: int(w.VersionCount), Nodes: int(w.NodeCount),
 			CreatedAt: w.CreatedAt.UTC(), UpdatedAt: w.UpdatedAt.UTC(),
-		})
+		}
+		if w.LatestVersionID != nil {
+			summary.LatestID = *w.LatestVersionID
+		}
+		page.Items = append(page.Items, summary)
 	}
 	return page, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -118,7 +119,7 @@ func (h *Pages) typePage(w http.ResponseWriter, r *http.Request) error {
 		m.Parameters = append(m.Parameters, views.TypeParameter{Name: p.Name, Does: p.Summary})
 	}
 	m.Checks = typeChecks(entry, t)
-	if m.UsedIn, err = h.typeUses(r.Context(), entry.Name); err != nil {
+	if m.UsedIn, m.UsesCut, err = h.typeUses(r.Context(), entry.Name); err != nil {
 		return err
 	}
 	return web.Render(w, r, http.StatusOK, views.TypePage(m))
@@ -144,17 +145,30 @@ func typeChecks(entry typeregistry.Entry, t *typeregistry.Type) []string {
 
 const typeUsesSearched = 100
 
-// typeUses finds the workflows whose latest version has inputs or outputs of the type.
-func (h *Pages) typeUses(ctx context.Context, name string) ([]views.TypeUse, error) {
+// typeUses finds the workflows whose latest version has inputs or outputs of the type. cut is the
+// number of workflows that were searched if there are more.
+func (h *Pages) typeUses(ctx context.Context, name string) (uses []views.TypeUse, cut int, err error) {
 	flows, err := h.Workflows.List(ctx, workflow.Filter{Status: workflow.Active, Limit: typeUsesSearched})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var uses []views.TypeUse
+	if flows.Next != "" {
+		cut = len(flows.Items)
+	}
+	var ids []uuid.UUID
 	for _, f := range flows.Items {
-		v, err := h.Workflows.Version(ctx, f.ID.String(), "")
-		if err != nil {
-			return nil, err
+		if f.LatestID != uuid.Nil {
+			ids = append(ids, f.LatestID)
+		}
+	}
+	versions, err := h.Workflows.VersionsByID(ctx, ids)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, f := range flows.Items {
+		v, ok := versions[f.LatestID]
+		if !ok {
+			continue
 		}
 		var fields []string
 		for _, in := range v.Definition.Inputs.Fields {
@@ -171,7 +185,7 @@ func (h *Pages) typeUses(ctx context.Context, name string) ([]views.TypeUse, err
 			uses = append(uses, views.TypeUse{Workflow: f.Name, URL: views.WorkflowURL(f.Name), Fields: strings.Join(fields, ", ")})
 		}
 	}
-	return uses, nil
+	return uses, cut, nil
 }
 
 // mentions reports whether t is, extends or contains the type called name.

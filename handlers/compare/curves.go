@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/comparison/curve"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
+	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
@@ -177,7 +178,7 @@ func (h *Pages) curvesCSV(w http.ResponseWriter, r *http.Request) error {
 		}
 		for _, p := range one.Points {
 			rows = append(rows, []string{
-				one.Execution.String(), one.Node, strconv.Itoa(one.Attempt), strings.Join(tags, " "),
+				one.Execution.String(), content.CSVText(one.Node), strconv.Itoa(one.Attempt), content.CSVText(strings.Join(tags, " ")),
 				strconv.FormatFloat(p.X, 'f', -1, 64), strconv.FormatFloat(p.Y, 'g', -1, 64),
 			})
 		}
@@ -204,7 +205,7 @@ func (h *Pages) tableCSV(w http.ResponseWriter, r *http.Request) error {
 		if c.q.Get("all") == "" && !row.Differs {
 			continue
 		}
-		line := []string{string(row.Section), row.Path, string(row.Statistic), strconv.FormatBool(row.Differs)}
+		line := []string{string(row.Section), content.CSVText(row.Path), string(row.Statistic), strconv.FormatBool(row.Differs)}
 		for _, cell := range row.Cells {
 			text := ""
 			if cell.Present {
@@ -217,17 +218,16 @@ func (h *Pages) tableCSV(w http.ResponseWriter, r *http.Request) error {
 	return sendCSV(w, "comparison.csv", rows)
 }
 
-// exportText is a value in a file. A text that a spreadsheet would read as a formula begins with
-// an apostrophe.
+// exportText is a value in a file.
 func exportText(c sheet.Cell) string {
 	text := sheet.Text(c.Value)
 	if m, ok := c.Value.(map[string]any); ok && m["sha256"] != nil {
 		text = fmt.Sprint(m["sha256"])
 	}
-	if _, isNumber := sheet.Number(c.Value); !isNumber && text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
+	if _, isNumber := sheet.Number(c.Value); isNumber {
+		return text
 	}
-	return text
+	return content.CSVText(text)
 }
 
 func sendCSV(w http.ResponseWriter, name string, rows [][]string) error {

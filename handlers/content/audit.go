@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -119,9 +118,7 @@ func (e csvExport) write(c audit.Change) error {
 		c.ObjectID, c.ObjectName, id(c.TenantID), id(c.ProjectID), string(c.Old), string(c.New), c.Reason,
 	}
 	for i, cell := range cells {
-		if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
-			cells[i] = "'" + cell
-		}
+		cells[i] = CSVText(cell)
 	}
 	return e.Write(cells)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/search"
+	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -157,7 +158,7 @@ func (h *Pages) metricCSV(w http.ResponseWriter, r *http.Request) error {
 			if p.Step != nil {
 				step = strconv.FormatInt(*p.Step, 10)
 			}
-			rows = append(rows, []string{s.Node, strconv.Itoa(s.Attempt), strings.Join(tags, " "), step, p.Time.UTC().Format(time.RFC3339Nano), strconv.FormatFloat(float64(p.Value), 'g', -1, 64)})
+			rows = append(rows, []string{content.CSVText(s.Node), strconv.Itoa(s.Attempt), content.CSVText(strings.Join(tags, " ")), step, p.Time.UTC().Format(time.RFC3339Nano), strconv.FormatFloat(float64(p.Value), 'g', -1, 64)})
 		}
 	}
 	if err := out.WriteAll(rows); err != nil {

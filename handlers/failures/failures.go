@@ -281,6 +281,9 @@ func (h *Pages) renderBudgets(w http.ResponseWriter, r *http.Request, status int
 		if form == nil {
 			form = budgetForm(budgetTyped(tenant), nil)
 		}
+		if status == http.StatusConflict { // shown again over the current budget
+			form.Version = budgetTyped(tenant).version
+		}
 		form.Set = tenant.Rule.On()
 		m.Form = form
 	}
@@ -352,6 +355,11 @@ func (h *Pages) saveRetryBudget(w http.ResponseWriter, r *http.Request) error {
 	_, err = h.Executions.Protection.SetTenantBudget(r.Context(), rule, version, t.reason)
 	if problems := apperr.FieldsOf(err); len(problems) > 0 {
 		return h.renderBudgets(w, r, http.StatusUnprocessableEntity, budgetForm(t, problems))
+	}
+	if apperr.Is(err, apperr.Conflict) {
+		form := budgetForm(t, nil)
+		form.Problems = &views.AdminProblems{Title: "Another user changed the budget in the meantime. Check it above, and save again to replace it."}
+		return h.renderBudgets(w, r, http.StatusConflict, form)
 	}
 	if err != nil {
 		return err

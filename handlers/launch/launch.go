@@ -133,9 +133,9 @@ func (h *Pages) launchDraft(w http.ResponseWriter, r *http.Request, d *draft) er
 	if request.Priority, err = d.requestedPriority(); err != nil {
 		return err
 	}
-	e, _, err := h.Executions.Launches.Launch(r.Context(), request)
+	e, created, err := h.Executions.Launches.Launch(r.Context(), request)
 	if err == nil {
-		if d.presetID != "" {
+		if d.presetID != "" && created {
 			err = h.Presets.Used(r.Context(), d.workflow.ID.String(), d.presetID)
 		}
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/handlers/amount"
+	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/platform/units"
@@ -219,21 +220,13 @@ func quotaRecord(n quota.Node, r fair.Resource) []string {
 	}
 	state := n.Resources[r]
 	record := []string{
-		n.ID.String(), n.Kind, csvText(levelPath(n.Path, "/")), string(r), map[bool]string{true: "count", false: r.Unit()}[r.Unit() == ""],
+		n.ID.String(), n.Kind, content.CSVText(levelPath(n.Path, "/")), string(r), map[bool]string{true: "count", false: r.Unit()}[r.Unit() == ""],
 		number(n.Limits.Limit), number(n.Limits.Borrow), number(n.Limits.Lend), number(n.Most),
 	}
 	for _, v := range []int64{state.Used, state.Borrowed, state.Lent, state.Free, state.Waiting} {
 		record = append(record, strconv.FormatInt(v, 10))
 	}
 	return append(record, strconv.FormatFloat(n.Limits.Weight, 'f', -1, 64))
-}
-
-// csvText prevents spreadsheets from interpreting a name as a formula.
-func csvText(s string) string {
-	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@') {
-		return "'" + s
-	}
-	return s
 }
 
 // levelPath is the path of a node from the top, separated by sep. Only the path of the

@@ -12,6 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/handlers/content"
 )
 
 // exportPage is how many executions an export reads at once.
@@ -97,11 +98,10 @@ func (e *csvExport) row(r index.Row, columns []index.Column) error {
 
 // cell is a value that no spreadsheet interprets as a formula.
 func cell(v any) string {
-	text := plain(v)
-	if _, number := v.(float64); !number && text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
+	if _, number := v.(float64); number {
+		return plain(v)
 	}
-	return text
+	return content.CSVText(plain(v))
 }
 
 func (e *csvExport) flush() error {

@@ -187,27 +187,42 @@ func (t *API) StreamLogs(ctx context.Context, stream *connect.ClientStream[flowf
 	if err != nil {
 		return nil, err
 	}
-	entries := make(chan *flowforgev1.LogEntry)
-	received := make(chan error, 1)
+	web.AllowSilence(ctx) // a task may log nothing for hours
 	ctx, cancel := web.EndAtStop(ctx)
 	defer cancel()
+	entries, end := receive(ctx, stream)
+	n, err := t.storeStream(ctx, scope, entries)
+	if err == nil {
+		err = <-end
+	}
+	resp := &flowforgev1.StreamLogsResponse{Received: int32(n), Processed: int32(n)} //nolint:gosec // far below
+	return connect.NewResponse(resp), err
+}
+
+// logStream is the stream of StreamLogs.
+type logStream interface {
+	Receive() bool
+	Msg() *flowforgev1.LogEntry
+	Err() error
+}
+
+// receive passes on the entries of stream until it or ctx ends. The second channel then has
+// the error.
+func receive(ctx context.Context, stream logStream) (<-chan *flowforgev1.LogEntry, <-chan error) {
+	entries, end := make(chan *flowforgev1.LogEntry), make(chan error, 1)
 	go func() {
 		defer close(entries)
 		for stream.Receive() {
 			select {
 			case entries <- stream.Msg():
 			case <-ctx.Done():
+				end <- ctx.Err()
 				return
 			}
 		}
-		received <- stream.Err()
+		end <- stream.Err()
 	}()
-	n, err := t.storeStream(ctx, scope, entries)
-	if err == nil {
-		err = <-received
-	}
-	resp := &flowforgev1.StreamLogsResponse{Received: int32(n), Processed: int32(n)} //nolint:gosec // far below
-	return connect.NewResponse(resp), err
+	return entries, end
 }
 
 // storeStream stores the entries from the channel until it is closed, and returns their number.

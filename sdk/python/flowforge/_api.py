@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
-from typing import IO, Any, Dict, Iterator, Optional
+from types import TracebackType
+from typing import IO, Any, Callable, Dict, Iterator, Optional, Type
 from urllib.parse import quote, urlencode, urlsplit
 
 from .exceptions import ServerError
 
 DEFAULT = "http://127.0.0.1:8080"
+PATIENCE = 60.0  # seconds to wait for a server that does not answer
 
 
 class Server:
@@ -59,10 +62,15 @@ class Server:
 
     def call(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None) -> Any:
         with self.open(method, path, body, media_type, query) as response:
-            return json.load(response)
+            answer = response.read()
+        try:
+            return json.loads(answer)
+        except ValueError:
+            raise ServerError(f"{method} {path}: the response is not JSON: set FLOWFORGE_SERVER to the address of a FlowForge server") from None
 
-    def open(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None, timeout: float = 60) -> IO[bytes]:
+    def open(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None, timeout: float = 60) -> Answer:
         """Return the response of a request. Raises ServerError with the server's message."""
+        from http.client import HTTPException
         from urllib.error import HTTPError, URLError
         from urllib.request import Request
 
@@ -73,20 +81,22 @@ class Server:
             headers["X-FlowForge-Project"] = self.project
         if media_type:
             headers["Content-Type"] = media_type
-        request = Request(address + ("?" + urlencode(given) if given else ""), body, headers, method=method)
+        try:
+            request = Request(address + ("?" + urlencode(given) if given else ""), body, headers, method=method)
+        except ValueError:
+            raise ServerError(f"{self.url} is not the address of a server: set FLOWFORGE_SERVER to an address such as {DEFAULT}") from None
         request.add_unredirected_header("Authorization", "Bearer " + self.token)  # a download may be at another server
         try:
-            response: IO[bytes] = _opener().open(request, timeout=timeout)
-            return response
+            return Answer(_opener().open(request, timeout=timeout), f"{method} {path}")
         except HTTPError as err:
             with err:
                 if 300 <= err.code < 400:
                     place = err.headers.get("Location", "")
                     raise ServerError(f"{method} {path}: the server redirected the request to {place} (status {err.code}): set FLOWFORGE_SERVER to the final address", err.code) from None
-                raise _refusal(err.code, err.read(), f"{method} {path}") from None
+                raise _refusal(err.code, Answer(err, f"{method} {path}").read(), f"{method} {path}") from None
         except URLError as err:
             raise ServerError(f"cannot reach a server at {self.url} ({err.reason}): set FLOWFORGE_SERVER, or start one with `flowforge serve`") from None
-        except OSError as err:
+        except (OSError, HTTPException, ValueError) as err:
             raise ServerError(f"{method} {path}: {err}") from None
 
     def find(self, path: str) -> Any:
@@ -114,6 +124,45 @@ class Server:
             page = answer.get("next_page") or ""
             if not page:
                 return
+
+
+class Answer:
+    """The body of a response. Reading it raises ServerError if the connection breaks."""
+
+    def __init__(self, response: Any, request: str) -> None:
+        self._response = response
+        self._request = request
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self._response.close()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Iterate over the lines."""
+        while True:
+            line = self._piece(self._response.readline)
+            if not line:
+                return
+            yield line
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to size bytes, or the rest."""
+        return self._piece(self._response.read, *([size] if size >= 0 else []))
+
+    def _piece(self, read: Callable[..., bytes], *size: int) -> bytes:
+        from http.client import HTTPException
+
+        try:
+            return read(*size)
+        except (OSError, HTTPException) as err:
+            raise ServerError(f"{self._request}: the response was cut off: {err}") from None
+
+
+def passes(err: ServerError, answered: float) -> bool:
+    """Return whether to ask again after an error: the server limits requests, or has answered a while ago."""
+    return (err.status == 429 or not 400 <= err.status < 500) and time.monotonic() - answered <= PATIENCE
 
 
 def keeps_key(old: str, new: str) -> bool:

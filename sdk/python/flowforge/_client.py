@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Type, Union
 
-from . import _files, _formats, _streams
+from . import _encoding, _files, _formats, _streams
 from ._config import Config
 from ._sender import Sender
 from ._transport import Refused, Transport, Unreachable
@@ -79,7 +79,7 @@ class Client:
         if self._config.rank is not None:
             fields = {"rank": self._config.rank, **fields}
         if fields:
-            entry["extra"] = json.dumps(fields, default=str)
+            entry["extra"] = _encoding.fields(fields)
         self._sending().add("logs", entry)
 
     def metric(
@@ -91,13 +91,20 @@ class Client:
         *,
         step: Optional[int] = None,
     ) -> None:
-        """Record a point of a metric. `step` is its position on the axis, such as the epoch."""
+        """Record a point of a metric. `step` is its position on the axis, such as the epoch.
+
+        Raises ValueError without a name, or if the step has more than 64 bits.
+        """
+        if not name:
+            raise ValueError("a metric needs a name")
+        if step is not None and not -(1 << 63) <= int(step) < 1 << 63:
+            raise ValueError(f"the step {step} of the metric {name!r} has more than 64 bits")
         kind = metric_type.value if isinstance(metric_type, MetricType) else str(metric_type)
         if not self.inside:
             at = "" if step is None else f" step={step}"
             print(f"METRIC {name}={value}{at}", flush=True)
             return
-        entry: Dict[str, Any] = {"timestamp": _now(), "name": name, "type": kind, "value": _number(value)}
+        entry: Dict[str, Any] = {"timestamp": _now(), "name": name, "type": kind, "value": _encoding.number(value)}
         if self._config.rank is not None:
             tags = {"rank": str(self._config.rank), **(tags or {})}
         if tags:
@@ -123,7 +130,8 @@ class Client:
         message = message or ""
         more = {**(details or {}), **more}
         name = status.value if isinstance(status, TaskStatus) else str(status)
-        percent = None if progress is None else max(0, min(100, int(progress)))
+        done = math.nan if progress is None else float(progress)
+        percent = None if math.isnan(done) else int(max(0, min(100, done)))
         if not self.inside:
             shown = "" if percent is None else f"{percent} % "
             print(f"STATUS {name} {shown}{message}".rstrip(), flush=True)
@@ -132,7 +140,7 @@ class Client:
         if percent is not None:
             update["progress"] = percent
         if more:
-            update["details"] = json.dumps(more, default=str)
+            update["details"] = _encoding.fields(more)
         self._sending().replace("UpdateStatus", update)
 
     def output(
@@ -329,16 +337,6 @@ class Client:
 def _now() -> str:
     """Unix milliseconds as a string, because JSON numbers are not exact for 64 bits."""
     return str(time.time_ns() // 1_000_000)
-
-
-def _number(value: float) -> Union[float, str]:
-    """A double in protobuf's JSON encoding, which writes NaN and infinities as strings."""
-    number = float(value)
-    if math.isnan(number):
-        return "NaN"
-    if math.isinf(number):
-        return "Infinity" if number > 0 else "-Infinity"
-    return number
 
 
 def _flush_on_sigterm(client: Client) -> None:

@@ -9,14 +9,13 @@ import time
 from datetime import datetime
 from typing import Any, Dict
 
-from ._api import Server, quoted
+from ._api import PATIENCE, Server, passes, quoted
 from ._run import ENDED, Run
 from ._times import moment
 from .exceptions import ServerError
 
 CODES = {"SUCCEEDED": 0, "FAILED": 1, "CANCELLED": 3}
 INTERRUPTED = 130  # by Ctrl-C, as in a shell
-PATIENCE = 60.0  # seconds without an answer of the server
 
 
 def follow(run: Run, server: Server) -> int:
@@ -41,7 +40,7 @@ def _follow(run: Run, server: Server) -> int:
             found = run.refresh()
             answered = time.monotonic()
         except ServerError as err:
-            if err.status in range(400, 500) or time.monotonic() - answered > PATIENCE:
+            if not passes(err, answered):
                 raise
         line = _progress(found)
         if line != previous:
@@ -104,11 +103,9 @@ def _logs(run: Run, server: Server) -> None:
                     elif not field:
                         last, event = identity or last, ""
         except ServerError as err:
-            if 400 <= err.status < 500:
+            if 400 <= err.status < 500 and err.status != 429:
                 print(f"cannot read the log: {err}", file=sys.stderr, flush=True)
                 return
-        except OSError:
-            pass
         time.sleep(1)
 
 

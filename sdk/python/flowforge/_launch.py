@@ -146,10 +146,10 @@ def upload(server: Server, t: Type, value: Any, name: str) -> Any:
 
 
 def _upload_file(server: Server, value: Any, name: str) -> Any:
-    if isinstance(value, os.PathLike):
-        path = Path(value)  # a handle writes its value
-    else:
-        path = _handles.write(value, Path(tempfile.mkdtemp(prefix="flowforge-")), name, None, False)
+    if not isinstance(value, os.PathLike):  # a handle writes its value
+        with tempfile.TemporaryDirectory(prefix="flowforge-") as folder:
+            return _upload_file(server, _handles.write(value, Path(folder), name, None, False), name)
+    path = Path(value)
     if path.is_dir():
         raise DefinitionError(f"{name}: {path} is a folder; upload an archive of it, or register it in the catalogue")
     try:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _download, _handles
-from ._api import Server, quoted
+from ._api import Server, passes, quoted
 from ._signature import Signature
 from ._times import moment
-from .exceptions import ExecutionError, FlowForgeError, InputError, NotFoundError
+from .exceptions import ExecutionError, FlowForgeError, InputError, NotFoundError, ServerError
 
 MAX_POINTS = 10_000  # of one series in an answer of the server
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
@@ -72,10 +72,17 @@ class Run:
         `timeout` seconds.
         """
         end = None if timeout is None else time.monotonic() + timeout
-        pause = 0.1
-        while self.state not in ENDED:
+        pause, answered = 0.1, float("-inf")  # the first answer must arrive
+        while True:
+            try:
+                if self.state in ENDED:
+                    break
+                answered = time.monotonic()
+            except ServerError as err:
+                if not passes(err, answered):
+                    raise
             if end is not None and time.monotonic() > end:
-                raise TimeoutError(f"execution {self.id} is still {self.state} after {timeout} s: {self.url}")
+                raise TimeoutError(f"execution {self.id} is still {self._last['status']} after {timeout} s: {self.url}")
             time.sleep(pause)
             pause = min(pause * 1.3, 2.0)
         self._succeeded()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
@@ -10,10 +9,12 @@ import time
 from collections import deque
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
+from . import _encoding
 from ._config import Config
 from ._transport import Refused, Transport, Unreachable
 
 BATCH = 500  # messages per call
+TEXT = 2 << 20  # characters per call, so that the server and the runner accept its size
 INTERVAL = 0.25  # seconds that a message may wait for a fuller batch
 BUFFER = 20_000  # messages kept in memory while the server is unreachable
 CLOSE_TIMEOUT = 4.0  # seconds that the exit of the program may wait
@@ -44,7 +45,6 @@ class Sender:
         self._thread: Optional[threading.Thread] = None
         self._sequence = 0
         self._offset = 37 * (config.rank or 0)  # processes in different pods may have equal PIDs
-        self._spooled = 0
         self._warned = False
 
     def add(self, kind: str, entry: Dict[str, Any]) -> None:
@@ -75,12 +75,14 @@ class Sender:
         with self._wake:
             self._flush_now = True
             self._wake.notify()
-            while self._messages or self._latest or self._in_flight:
-                left = end - time.monotonic()
-                if left <= 0:
-                    return False
-                self._wake.wait(min(left, 0.05))
-            self._flush_now = False
+            try:
+                while self._messages or self._latest or self._in_flight:
+                    left = end - time.monotonic()
+                    if left <= 0:
+                        return False
+                    self._wake.wait(min(left, 0.05))
+            finally:
+                self._flush_now = False
         return True
 
     def close(self, timeout: float = CLOSE_TIMEOUT) -> None:
@@ -94,9 +96,11 @@ class Sender:
             self._wake.notify()
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout + CALL_TIMEOUT)
-        with self._wake:
-            left = self._take(len(self._messages))
-        if left:
+        while True:
+            with self._wake:
+                left = self._take(BATCH)
+            if not left:
+                return
             self._spool(left)
 
     def forget(self) -> None:
@@ -121,7 +125,15 @@ class Sender:
             self._thread.start()
 
     def _take(self, count: int) -> List[Message]:
-        return [self._messages.popleft() for _ in range(min(count, len(self._messages)))]
+        """Remove up to count messages, and at most TEXT characters unless one message has more."""
+        taken: List[Message] = []
+        room = TEXT
+        while self._messages and len(taken) < count:
+            room -= sum(len(text) for text in self._messages[0][1].values() if isinstance(text, str))
+            if taken and room < 0:
+                break
+            taken.append(self._messages.popleft())
+        return taken
 
     def _run(self) -> None:
         while True:
@@ -197,10 +209,10 @@ class Sender:
             return
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._spooled += 1
-            target = folder / f"{os.getpid()}-{self._spooled:06}.json"
+            # The sequence number is unique: other threads and later senders spool to the same folder.
+            target = folder / f"{os.getpid()}-{batch[0][1]['sequence']}.json"
             partial = target.with_suffix(".partial")
-            partial.write_text(json.dumps(self._request(batch)))
+            partial.write_bytes(_encoding.message(self._request(batch)))
             partial.replace(target)
         except OSError as err:
             self._warn(f"the server is unreachable and {folder} cannot be written: {err}")

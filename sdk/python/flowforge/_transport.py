@@ -6,7 +6,10 @@ import json
 from typing import Any, Dict
 from urllib.parse import urlsplit
 
+from . import _encoding
 from ._config import Config
+
+MAX_MESSAGE = 32 << 20  # bytes that the server accepts
 
 
 class Unreachable(Exception):
@@ -28,6 +31,9 @@ class Transport:
         # Importing http.client takes longer than importing the rest of this package.
         import http.client
 
+        data = _encoding.message(message)
+        if len(data) > MAX_MESSAGE:
+            raise Refused(f"the message has {len(data)} bytes, more than {MAX_MESSAGE}")
         url = urlsplit(self._config.endpoint)
         secure = url.scheme == "https"
         connection: http.client.HTTPConnection
@@ -45,7 +51,7 @@ class Transport:
         }
         try:
             path = f"{url.path}/flowforge.v1.TaskService/{method}"
-            connection.request("POST", path, json.dumps(message), headers)
+            connection.request("POST", path, data, headers)
             response = connection.getresponse()
             body = response.read()
         except (OSError, http.client.HTTPException) as err:

@@ -1,0 +1,113 @@
+"""Addresses and answers that are wrong: each is a ServerError that says what to do."""
+
+from __future__ import annotations
+
+import json
+import socket
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any, Dict, Iterator, List
+
+import pytest
+
+from flowforge import _launch
+from flowforge._api import Server
+from flowforge._run import Run
+from flowforge.exceptions import ServerError
+
+CUT = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\": "
+PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>"
+NOISE = b"SSH-2.0-OpenSSH_9.6\r\n\r\n"
+REFUSAL = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 100\r\n\r\n{\"detail\": "
+
+
+class Answers:
+    """A port that sends each connection the next answer, then always the last one."""
+
+    def __init__(self, *answers: bytes) -> None:
+        self._answers = list(answers)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(self._answers[0])
+            if len(self._answers) > 1:
+                self._answers.pop(0)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    answers = Answers(request.param)
+    yield Server(answers.url, "key")
+    answers.close()
+
+
+@pytest.mark.parametrize(("server", "message"), [
+    (CUT, "GET /executions/x: the response was cut off"),
+    (REFUSAL, "GET /executions/x: the response was cut off"),
+    (NOISE, "GET /executions/x: "),
+    (PAGE, "GET /executions/x: the response is not JSON: set FLOWFORGE_SERVER"),
+], indirect=["server"])
+def test_a_wrong_answer(server: Server, message: str) -> None:
+    with pytest.raises(ServerError, match=message):
+        server.get("/executions/x")
+
+
+@pytest.mark.parametrize("server", [CUT], indirect=True)
+def test_a_stream_that_breaks(server: Server) -> None:
+    with pytest.raises(ServerError, match="cut off"):
+        with server.open("GET", "/executions/x/logs") as response:
+            response.read()
+
+
+@pytest.mark.parametrize("url", ["myhost", "myhost:8080", "http://myhost:port", "http://my host"])
+def test_a_wrong_address(url: str) -> None:
+    with pytest.raises(ServerError, match="myhost|port|my host"):
+        Server(url, "key").get("/workflows")
+
+
+def answer(status: str, body: Dict[str, Any]) -> bytes:
+    text = json.dumps(body).encode()
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
+
+
+RUNNING, DONE = answer("200 OK", {"status": "RUNNING"}), answer("200 OK", {"status": "SUCCEEDED"})
+LIMITED = answer("429 Too Many Requests", {"detail": "One API key may send at most 600 requests per minute."})
+
+
+def test_a_wait_survives_a_restart_of_the_server() -> None:
+    answers = Answers(RUNNING, b"", CUT, LIMITED, answer("503 Service Unavailable", {"detail": "The server stops."}), DONE)
+    assert Run("x", Server(answers.url, "key")).wait(timeout=30).state == "SUCCEEDED"
+    answers.close()
+
+
+@pytest.mark.parametrize("given", [[b""], [RUNNING, answer("403 Forbidden", {"detail": "You may not."})]])
+def test_a_wait_ends_with_a_final_error(given: List[bytes]) -> None:
+    answers = Answers(*given)
+    with pytest.raises(ServerError):
+        Run("x", Server(answers.url, "key")).wait(timeout=30)
+    answers.close()
+
+
+def test_a_written_value_is_removed_after_its_upload(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    class Takes:
+        def upload(self, file: object, filename: str) -> str:
+            assert list(tmp_path.rglob(filename))
+            return filename
+
+    assert _launch._upload_file(Takes(), {"a": 1}, "settings").startswith("settings")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
