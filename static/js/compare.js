@@ -50,11 +50,19 @@ document.addEventListener("focusin", pointing);
 // show draws only the executions of a section that a function selects.
 export function show(section, selects) {
   shown.set(section, selects);
-  for (const figure of charts.keys()) {
+  for (const [figure, chart] of charts) {
     if (!section.contains(figure)) continue;
+    const lines = selected(figure);
+    if (lines.length === chart.lines.length && lines.every((line, i) => line === chart.lines[i])) continue;
     draw(figure);
     tables(figure);
   }
+}
+
+// selected are the curves of a chart that its section draws.
+function selected(figure) {
+  const { lines } = charts.get(figure).frame, selects = shown.get(figure.closest("[data-compare]"));
+  return selects ? lines.filter(({ run }) => !run || selects(run)) : lines;
 }
 
 async function load(figure) {
@@ -136,8 +144,7 @@ function draw(figure) {
   const chart = charts.get(figure);
   const { frame } = chart;
   const o = options(figure);
-  const selects = shown.get(figure.closest("[data-compare]"));
-  const lines = chart.lines = selects ? frame.lines.filter((line) => !line.run || selects(line.run)) : frame.lines;
+  const lines = chart.lines = selected(figure);
   const scale = chart.plot && keptZoom(chart.plot);
   chart.plot?.destroy();
   const holder = figure.querySelector("[data-plot]");
