@@ -46,7 +46,7 @@ function update() {
   const selected = all.filter((row) => row.querySelector("input[name=id]").checked);
   const drawn = new Set((selected.length ? selected : all).map((row) => row.dataset.run).filter((id) => !off.has(end(id))));
   const unseen = all.filter((row) => row.hasAttribute("data-unseen")).length;
-  const text = said(all.length, selected.length, unseen);
+  const text = message(all.length, selected.length, unseen);
   const status = charts.querySelector("[data-drawn]");
   if (status.textContent !== text) status.textContent = text;
   charts.querySelector("[data-show-all]").hidden = !unseen;
@@ -56,7 +56,7 @@ function update() {
   show(charts, (id) => drawn.has(id));
 }
 
-function said(all, selected, unseen) {
+function message(all, selected, unseen) {
   const of = selected ? `${selected} selected of ${all} executions` : all === 1 ? "1 execution" : `${all} executions`;
   return unseen ? `${of}, ${unseen} hidden` : of;
 }
