@@ -31,7 +31,8 @@ type CompareLegend struct{ Runs []CompareRun }
 
 // CompareRun is a compared execution.
 type CompareRun struct {
-	Index       int // of its colour and dash
+	ID          string
+	Style       RunStyle
 	Short, URL  string
 	Title       string
 	Name        string // its own name, or ""
@@ -131,16 +132,12 @@ const (
 	comparePlotsID  = "compare-plots"
 )
 
-// seriesStyles is the number of colours with a dash of their own. Further series are grey until
-// the reader points at them.
-const seriesStyles = 6
+// RunStyle is the colour and the dash of an execution in charts and legends. Both start at 0.
+type RunStyle struct{ Color, Dash int }
 
-// swatch is the class of the swatch of a series.
-func (r CompareRun) swatch() string {
-	if r.Index > seriesStyles {
-		return "s-more"
-	}
-	return "s" + strconv.Itoa(r.Index)
+// classes are those of the line of a swatch.
+func (s RunStyle) classes() string {
+	return "line s" + strconv.Itoa(s.Color+1) + " d" + strconv.Itoa(s.Dash)
 }
 
 // nameParts are the pieces of a name between which it can wrap.

@@ -73,6 +73,7 @@ type ExecutionGrid struct {
 	Total    string
 	Columns  []GridColumn
 	Shown    []GridColumn // columns of the table of executions, for the chooser
+	Charts   *RunCharts   // nil for a table without charts
 	Sized    bool         // columns have widths or are pinned
 	Rows     []GridRow
 	GroupBy  GroupChoice
@@ -85,6 +86,8 @@ type ExecutionGrid struct {
 	ClearURL string
 	Back     string // URL of this page, for commands
 	Failed   string // why there is no table
+
+	ChartEntries []string // entries of the columns that are charts
 }
 
 // GridColumn is a column with the links that change it.
@@ -145,6 +148,9 @@ func (c GridColumn) pinWord() string {
 type GridRow struct {
 	ID, Short, URL, State, Title, Flow string
 	Cells                              []GridCell
+	Charted                            bool // charts beside the table draw it
+	Unseen                             bool // the reader hid it from the charts
+	Style                              RunStyle
 }
 
 // GridCell is a value.

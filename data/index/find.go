@@ -130,6 +130,9 @@ func (a *resolvedQuery) resolve(q Query) error {
 		if err != nil {
 			return err
 		}
+		if layout.Chart {
+			continue // pages draw it
+		}
 		c, err := a.project.column(name, "columns")
 		if err != nil {
 			return err

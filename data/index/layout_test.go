@@ -19,8 +19,26 @@ func TestLayoutOfColumns(t *testing.T) {
 		require.Equal(t, entry, layout.Entry(name))
 		require.Equal(t, "lr", index.ColumnName(entry))
 	}
-	for _, entry := range []string{"lr~", "lr~wide", "lr~20", "lr~99999", "lr~-64"} {
+	for _, entry := range []string{"lr~", "lr~wide", "lr~20", "lr~99999", "lr~-64", "inputs.lr~chart", "metrics.loss~chart~240", "metrics.loss~pin~chart", "metrics.~chart"} {
 		_, _, err := index.ParseColumn(entry)
 		require.True(t, apperr.Is(err, apperr.Invalid), entry)
+	}
+}
+
+func TestChartsAreEntriesOfMetrics(t *testing.T) {
+	t.Parallel()
+	metrics, columns := index.Charts([]string{"user~pin", "metrics.val loss~chart", "metrics.loss", "metrics.loss~chart", "metrics.loss~chart", "inputs.lr~chart"})
+	require.Equal(t, []string{"val loss", "loss"}, metrics)
+	require.Equal(t, []string{"user~pin", "metrics.loss", "inputs.lr~chart"}, columns, "the index refuses the last one")
+	for _, metric := range metrics {
+		entry, ok := index.ChartEntry(metric)
+		require.True(t, ok)
+		again, rest := index.Charts([]string{entry})
+		require.Equal(t, []string{metric}, again)
+		require.Empty(t, rest)
+	}
+	for _, metric := range []string{"", "a,b", "a~b"} {
+		_, ok := index.ChartEntry(metric)
+		require.False(t, ok, metric)
 	}
 }

@@ -154,6 +154,14 @@ type Column struct {
 // Numeric reports whether its values can be summed up.
 func (c Column) Numeric() bool { return c.Type == "number" || c.Type == "duration" }
 
+// Metric is the name of the metric whose value the column has; "" for another column.
+func (c Column) Metric() string {
+	if c.Part != search.Metrics {
+		return ""
+	}
+	return c.field.Name
+}
+
 // column returns the column of a name.
 func (p project) column(name, parameter string) (Column, error) {
 	if name == "tags" {

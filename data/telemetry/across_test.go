@@ -92,6 +92,30 @@ func TestTotals(t *testing.T) {
 	})
 }
 
+// TestMetricNames: metrics that more executions report come first, wherever their points are. Resource
+// usage is not a metric of tasks.
+func TestMetricNames(t *testing.T) {
+	t.Parallel()
+	several(t, func(b *testBundle, other uuid.UUID) []Point {
+		named := func(step int64, name string, execution uuid.UUID) Point {
+			p := b.point(step, 1)
+			p.Name, p.ExecutionID = name, execution
+			return p
+		}
+		return []Point{
+			named(1, "accuracy", b.execution), named(2, "zeta", b.execution), named(3, machinePrefix+"cpu", other), named(4, "zeta", other), named(5, "zeta", other),
+		}
+	}, func(t *testing.T, b *testBundle, places []Place) {
+		names, partial, err := b.MetricNames(b.ctx, places)
+		require.NoError(t, err)
+		require.False(t, partial)
+		require.Equal(t, []MetricName{{"zeta", 2}, {"accuracy", 1}}, names)
+		none, _, err := b.MetricNames(b.ctx, nil)
+		require.NoError(t, err)
+		require.Empty(t, none)
+	})
+}
+
 // TestCurvesKeepExtremes: thinned curves of several executions keep every peak, on one grid.
 func TestCurvesKeepExtremes(t *testing.T) {
 	t.Parallel()
@@ -173,6 +197,8 @@ func TestOtherProjectsStayHidden(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.NotFound), "%v", err)
 	_, _, err = b.Curves(ctx, CurveQuery{Places: places, Name: "loss", Series: []SeriesRef{{b.execution, 1, 1}}})
 	require.True(t, apperr.Is(err, apperr.NotFound), "%v", err)
+	_, _, err = b.MetricNames(ctx, places)
+	require.True(t, apperr.Is(err, apperr.NotFound), "%v", err)
 }
 
 // TestAcrossWithoutClickHouse: while ClickHouse does not respond, readers get what is in the spool,
@@ -187,6 +213,10 @@ func TestAcrossWithoutClickHouse(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, totals.Partial)
 	require.Equal(t, Number(4), totals.List[0].Max)
+	names, partial, err := b.MetricNames(b.ctx, places)
+	require.NoError(t, err)
+	require.True(t, partial)
+	require.Equal(t, []MetricName{{"loss", 1}}, names)
 	curves, partial, err := b.Curves(b.ctx, CurveQuery{Places: places, Name: "loss", Axis: AxisStep, Buckets: 10, Series: []SeriesRef{{b.execution, 1, 1}}})
 	require.NoError(t, err)
 	require.True(t, partial)

@@ -166,9 +166,11 @@ func (c Curves) Frame(slots int, keys []string) curve.Frame {
 		points = append(points, line)
 	}
 	f := curve.NewFrame(points, slots)
-	names, dashes := c.names()
+	styles := Styles(c.Executions)
+	names, parts, of := c.names()
 	for i := range f.Lines {
-		f.Lines[i].Name, f.Lines[i].Index, f.Lines[i].Dash = names[i], c.Curves[i].Index, dashes[i]
+		at := c.Curves[i].Index
+		f.Lines[i].Name, f.Lines[i].Index, f.Lines[i].Style = names[i], at, styles[at].Part(parts[i], of)
 	}
 	if keys == nil {
 		return f
@@ -180,12 +182,22 @@ func (c Curves) Frame(slots int, keys []string) curve.Frame {
 	return f.Group(groups)
 }
 
+// Styles are the styles of executions that a page draws together, for its charts and its legend.
+func Styles(list []query.Execution) []curve.Style {
+	ids := make([]uuid.UUID, len(list))
+	for i, e := range list {
+		ids[i] = e.ID
+	}
+	return curve.Styles(ids)
+}
+
 // namedLetters is the length from which the name of an execution is shortened in the name of a curve.
 const namedLetters = 28
 
-// names are the names of the curves: the execution, and what several of its curves differ in. Curves
-// that differ in the same way have the same dash.
-func (c Curves) names() (names []string, dashes []int) {
+// names are the names of the curves: the execution, and what several of its curves differ in. parts
+// numbers these differences, of which there are of: curves that differ in the same way have the same
+// number.
+func (c Curves) names() (names []string, parts []int, of int) {
 	titles := map[uuid.UUID]string{}
 	for _, e := range c.Executions {
 		if e.Name != "" {
@@ -197,24 +209,21 @@ func (c Curves) names() (names []string, dashes []int) {
 		own[one.Execution]++
 		nodes[one.Node] = true
 	}
-	names, dashes = make([]string, len(c.Curves)), make([]int, len(c.Curves))
-	parts := make([]string, len(c.Curves))
+	texts := make([]string, len(c.Curves))
 	for i, one := range c.Curves {
 		if own[one.Execution] > 1 && len(nodes) > 1 {
-			parts[i] += " " + one.Node
+			texts[i] += " " + one.Node
 		}
 		if own[one.Execution] > 1 && len(one.Tags) > 0 {
-			parts[i] += " " + tagText(one.Tags)
+			texts[i] += " " + tagText(one.Tags)
 		}
 	}
-	kinds := slices.Compact(slices.Sorted(slices.Values(parts)))
+	kinds := slices.Compact(slices.Sorted(slices.Values(texts)))
+	names, parts = make([]string, len(c.Curves)), make([]int, len(c.Curves))
 	for i, one := range c.Curves {
-		names[i], dashes[i] = titles[one.Execution]+"#"+Short(one.Execution)+parts[i], one.Index
-		if len(kinds) > 1 {
-			dashes[i] = slices.Index(kinds, parts[i])
-		}
+		names[i], parts[i] = titles[one.Execution]+"#"+Short(one.Execution)+texts[i], slices.Index(kinds, texts[i])
 	}
-	return names, dashes
+	return names, parts, len(kinds)
 }
 
 // Groups returns the key of each execution for a path, such as inputs:lr, and the paths that

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/comparison"
+	"github.com/flowforge/flowforge/engine/comparison/curve"
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
@@ -24,12 +25,17 @@ func TestCurvesOfAnExecutionDifferInTheirDash(t *testing.T) {
 		Curves:     []comparison.Curve{line(one, 0, "test"), line(one, 0, "train"), line(two, 1, "test"), line(two, 1, "train")},
 	}
 	var names []string
-	var styles [][2]int
+	var styles []curve.Style
 	for _, l := range c.Frame(10, nil).Lines {
-		names, styles = append(names, l.Name), append(styles, [2]int{l.Index, l.Dash})
+		names, styles = append(names, l.Name), append(styles, l.Style)
 	}
 	require.Equal(t, []string{"wide net #22b457 {split=test}", "wide net #22b457 {split=train}", "#d06fde {split=test}", "#d06fde {split=train}"}, names)
-	require.Equal(t, [][2]int{{0, 0}, {0, 1}, {1, 0}, {1, 1}}, styles)
+	require.Equal(t, []curve.Style{{Color: 3}, {Color: 3, Dash: 1}, {Color: 5}, {Color: 5, Dash: 1}}, styles)
 	c.Curves = []comparison.Curve{line(one, 0, "test"), line(two, 1, "test")}
-	require.Equal(t, 1, c.Frame(10, nil).Lines[1].Dash, "executions with one curve each differ in colour and dash")
+	require.Equal(t, curve.Style{Color: 5}, c.Frame(10, nil).Lines[1].Style, "a solid line, because no other execution has its colour")
+	three := uuid.MustParse("01900000-0000-7000-8000-000000000003")
+	require.Equal(t, curve.ColorOf(two), curve.ColorOf(three))
+	c.Executions = append(c.Executions, query.Execution{ID: three})
+	c.Curves = append(c.Curves, line(three, 2, "test"))
+	require.Equal(t, curve.Style{Color: 5, Dash: 1}, c.Frame(10, nil).Lines[2].Style, "executions with the same colour differ in their dash")
 }

@@ -192,9 +192,10 @@ func (h *Pages) legend(r *http.Request, c choice, compared comparison.Comparison
 	var l views.CompareLegend
 	clock := h.Page.Clock(r)
 	notes := differences(compared)
+	styles := comparison.Styles(compared.Executions)
 	for i, e := range compared.Executions {
 		run := views.CompareRun{
-			Index: i + 1, Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Title: label.ExecutionTitle(e) + " " + e.Version, Name: e.Name,
+			ID: e.ID.String(), Style: views.RunStyle(styles[i]), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Title: label.ExecutionTitle(e) + " " + e.Version, Name: e.Name,
 			State: string(e.Status), Note: notes[i], Launched: clock.Moment(e.CreatedAt), RemoveURL: c.without(e.ID),
 			Baseline: len(compared.Executions) > 1 && i == compared.Baseline,
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/comparison/curve"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
@@ -28,27 +27,10 @@ const (
 	exportedPoints = 10_000
 )
 
-func axisOf(text string) telemetry.Axis {
-	switch a := telemetry.Axis(text); a {
-	case telemetry.AxisTime, telemetry.AxisRelative:
-		return a
-	}
-	return telemetry.AxisStep
-}
-
 // curves are the charts of the page. The script reads their points.
 func curves(c choice, compared comparison.Comparison) views.CompareCurves {
-	axis := axisOf(c.q.Get("x"))
-	m := views.CompareCurves{Live: compared.Live, Log: c.q.Get("scale") == "log", Outlier: c.q.Get("outliers") == "hide"}
-	if n, err := strconv.Atoi(c.q.Get("smooth")); err == nil && n >= 0 && n <= 95 {
-		m.Smooth = n
-	}
-	for _, a := range []struct {
-		key         telemetry.Axis
-		value, name string
-	}{{telemetry.AxisStep, "", "Step"}, {telemetry.AxisTime, "time", "Time"}, {telemetry.AxisRelative, "relative", "Since start"}} {
-		m.Axes = append(m.Axes, ui.Choice{Name: a.name, URL: c.with("x", a.value) + "#curves", Current: a.key == axis})
-	}
+	m := label.Curves(c.q, func(axis string) string { return c.with("x", axis) + "#curves" })
+	m.Live = compared.Live
 	group := c.q.Get("group")
 	_, paths := comparison.Groups(compared.Rows, group)
 	m.Groups = append(m.Groups, ui.Option{Name: "Each execution", Selected: group == ""})
@@ -87,7 +69,8 @@ type frameBody struct {
 
 type lineBody struct {
 	Name  string  `json:"name"`
-	Index int     `json:"index"`
+	Run   string  `json:"run,omitempty"` // the ID of the execution; "" for a group
+	Color int     `json:"color"`         // from 0; -1 is gray
 	Dash  int     `json:"dash"`
 	Y     figures `json:"y"`
 	Low   figures `json:"low,omitempty"`
@@ -124,7 +107,7 @@ func (h *Pages) read(r *http.Request, points int) (choice, comparison.Curves, er
 		return c, comparison.Curves{}, apperr.New(apperr.Invalid, "Name executions and a metric.")
 	}
 	read, err := h.Comparison.Curves(r.Context(), comparison.CurvesRequest{
-		Executions: c.texts(), Metric: c.q.Get("metric"), Axis: axisOf(c.q.Get("x")), Points: points,
+		Executions: c.texts(), Metric: c.q.Get("metric"), Axis: label.Axis(c.q.Get("x")), Points: points,
 	})
 	return c, read, err
 }
@@ -146,12 +129,16 @@ func (h *Pages) curves(w http.ResponseWriter, r *http.Request) error {
 }
 
 func bodyOf(f curve.Frame, read comparison.Curves, c choice, zone *time.Location) frameBody {
-	b := frameBody{X: f.X, Exact: f.Exact, Axis: string(axisOf(c.q.Get("x"))), Of: read.Of, Live: read.Live, Partial: read.Partial, Lines: make([]lineBody, 0, len(f.Lines)), Zone: zone.String()}
+	b := frameBody{X: f.X, Exact: f.Exact, Axis: string(label.Axis(c.q.Get("x"))), Of: read.Of, Live: read.Live, Partial: read.Partial, Lines: make([]lineBody, 0, len(f.Lines)), Zone: zone.String()}
 	if b.X == nil {
 		b.X = []float64{}
 	}
 	for _, l := range f.Lines {
-		b.Lines = append(b.Lines, lineBody{Name: l.Name, Index: l.Index, Dash: l.Dash, Y: l.Y, Low: l.Low, High: l.High})
+		line := lineBody{Name: l.Name, Color: l.Color, Dash: l.Dash, Y: l.Y, Low: l.Low, High: l.High}
+		if l.High == nil {
+			line.Run = c.ids[l.Index].String()
+		}
+		b.Lines = append(b.Lines, line)
 	}
 	return b
 }
@@ -162,7 +149,7 @@ func (h *Pages) curvesCSV(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	axis := string(axisOf(c.q.Get("x")))
+	axis := string(label.Axis(c.q.Get("x")))
 	if axis != "step" {
 		axis += "_seconds"
 	}

@@ -24,7 +24,17 @@ import (
 )
 
 // grid lists executions with chosen columns; everything about it is in the URL.
-func (h *lists) grid(w http.ResponseWriter, r *http.Request) error { return h.gridPage(w, r, nil) }
+func (h *lists) grid(w http.ResponseWriter, r *http.Request) error {
+	to, err := h.openCharts(r)
+	if err != nil {
+		return err
+	}
+	if to != "" {
+		http.Redirect(w, r, to, http.StatusSeeOther)
+		return nil
+	}
+	return h.gridPage(w, r, nil)
+}
 
 // gridPage is grid with the form of a view that failed.
 func (h *lists) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFailure) error {
@@ -106,9 +116,10 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	if found.Behind > 0 {
 		m.Behind = "The index is " + units.Plural(found.Behind, "execution", "executions") + " behind: their latest values cannot be searched yet."
 	}
-	m.GroupBy, m.Shown = groupOptions(q, m.Query.Fields), gridColumns(q, found.Columns)
+	m.GroupBy, m.Shown, m.ChartEntries = groupOptions(q, m.Query.Fields), gridColumns(q, found.Columns), chartEntries(q)
+	shown := found.Executions
 	if grouped {
-		if err := h.fillGroups(r, m, request); err != nil {
+		if shown, err = h.fillGroups(r, m, request); err != nil {
 			return err
 		}
 	} else {
@@ -116,6 +127,9 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 		m.Sized = sized(m.Columns)
 		m.Rows = pinCells(table.Rows(clock, found), found.Columns)
 		h.pageGrid(q, m, found)
+	}
+	if err := h.fillCharts(r, m, shown); err != nil {
+		return err
 	}
 	for i := range m.Query.Fields {
 		for k := range m.Query.Fields[i].Fields {
@@ -174,14 +188,7 @@ func (h *lists) gridQuery(r *http.Request, where search.Expr) (index.Query, erro
 		return index.Query{}, err
 	}
 	request := index.Query{Where: q.Get("where"), And: conditions, Sort: q.Get("sort"), After: q.Get("after"), Limit: executionPageSize, Counted: true}
-	for name := range strings.SplitSeq(q.Get("columns"), ",") {
-		if name != "" {
-			request.Columns = append(request.Columns, name)
-		}
-	}
-	if len(request.Columns) == 0 {
-		request.Columns = table.ShownColumns(where, request.Sort)
-	}
+	request.Columns = table.Columns(entriesOf(q), where, request.Sort)
 	return request, nil
 }
 
@@ -191,11 +198,7 @@ func queryBar(q url.Values, names *search.Names, problem *search.Error) views.Qu
 	if name := q.Get("view"); name != allViews {
 		bar.View = name
 	}
-	for _, key := range []string{"view", editKey, "group", "sort", "columns", "user", "state", "workflow", "purpose", "period", "q"} {
-		if q.Get(key) != "" {
-			bar.Hidden = append(bar.Hidden, [2]string{key, q.Get(key)})
-		}
-	}
+	bar.Hidden = keptFields(q, "where")
 	if names != nil {
 		bar.Fields = fieldGroups(names)
 	}
@@ -278,6 +281,7 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 		return err
 	}
 	clock, q, sent := h.Page.Clock(r), r.URL.Query(), page.SentPieces{}
+	mark := streamMarks(q, first.Executions, shown)
 	q.Del("top")
 	h.Page.OnHints(r, stream, h.Executions.Watches.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		found, err := h.Table.Find(ctx, request)
@@ -287,7 +291,9 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 		clock.Now = h.Now()
 		var rows []views.GridRow
 		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
-		for _, row := range pinCells(table.Rows(clock, found), found.Columns) {
+		all := pinCells(table.Rows(clock, found), found.Columns)
+		mark(all)
+		for _, row := range all {
 			id, _ := uuid.Parse(row.ID)
 			if !shown[id] {
 				news.Count++

@@ -13,9 +13,9 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// isGrid reports whether a list is of a view, or has a query, an order, columns or groups.
+// isGrid reports whether a list is of a view, or has a query, an order, columns, groups or charts.
 func isGrid(q url.Values) bool {
-	return q.Get("view") != "" && q.Get("view") != allViews || slices.ContainsFunc(tableKeys(), func(key string) bool { return q.Get(key) != "" })
+	return q.Get("view") != "" && q.Get("view") != allViews || q.Get(chartsKey) != "" || slices.ContainsFunc(tableKeys(), func(key string) bool { return q.Get(key) != "" })
 }
 
 // chosenColumns answers the form that chooses columns with the URL of the table. The form also sends
@@ -28,6 +28,9 @@ func chosenColumns(w http.ResponseWriter, r *http.Request) bool {
 	columns := slices.Clone(q["column"])
 	for i, entry := range columns {
 		name, layout, err := index.ParseColumn(entry)
+		if layout.Chart {
+			continue
+		}
 		width := strings.TrimSpace(q.Get(views.ColumnWidth + name))
 		q.Del(views.ColumnWidth + name)
 		if err != nil || width == strconv.Itoa(layout.Width) {
@@ -59,7 +62,7 @@ func clearURL(q url.Values) string {
 
 // gridColumns are the columns with links that sort, move, pin and remove them.
 func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
-	entries := make([]string, len(columns))
+	entries, charts := make([]string, len(columns)), chartEntries(q)
 	pinned := 0
 	for i, c := range columns {
 		entries[i] = c.Entry(c.Path)
@@ -68,7 +71,7 @@ func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
 		}
 	}
 	with := func(list []string) string {
-		return label.ListURL(views.ExecutionsURL(), q, "columns", strings.Join(list, ","))
+		return label.ListURL(views.ExecutionsURL(), q, "columns", strings.Join(append(slices.Clone(list), charts...), ","))
 	}
 	swapped := func(i, k int) string {
 		list := slices.Clone(entries)

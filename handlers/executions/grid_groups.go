@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/table"
@@ -24,23 +25,23 @@ const (
 	maxOpen   = 10 // groups that are open at once
 )
 
-// fillGroups reads the groups of a table, and the executions of those that are open.
-func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request index.Query) error {
+// fillGroups reads the groups of a table, and returns the executions of those that are open.
+func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request index.Query) (shown []query.Execution, err error) {
 	q, ctx := r.URL.Query(), r.Context()
 	by, err := h.Table.Index.GroupBy(ctx, q.Get("group"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	columns, groups, total, err := h.Table.Index.Groups(ctx, request, q.Get("group"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m.Columns = gridColumns(q, columns)
 	for i := range m.Columns { // groups have no layout
 		m.Columns[i].Pin, m.Columns[i].Entry = 0, ""
 	}
 	if len(groups) == 0 {
-		return nil
+		return nil, nil
 	}
 	m.Groups = &views.GridGroups{Name: by.Title}
 	if total > len(groups) {
@@ -53,28 +54,30 @@ func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request inde
 		one.Open = slices.Contains(open, g.Key())
 		one.ToggleURL = toggleURL(q, open, g.Key()) + "#" + one.ID
 		if one.Open {
-			if err := h.openGroup(ctx, h.Page.Clock(r), &one, request, g.Of(by)); err != nil {
-				return err
+			found, err := h.openGroup(ctx, h.Page.Clock(r), &one, request, g.Of(by))
+			if err != nil {
+				return nil, err
 			}
+			shown = append(shown, found...)
 		}
 		m.Groups.Groups = append(m.Groups.Groups, one)
 	}
-	return nil
+	return shown, nil
 }
 
 // openGroup reads the first executions of a group.
-func (h *lists) openGroup(ctx context.Context, clock ui.Clock, into *views.GridGroup, request index.Query, of search.Expr) error {
+func (h *lists) openGroup(ctx context.Context, clock ui.Clock, into *views.GridGroup, request index.Query, of search.Expr) ([]query.Execution, error) {
 	request.And = append(slices.Clone(request.And), of)
 	request.Limit, request.After, request.Counted = groupRows, "", true
 	found, err := h.Table.Find(ctx, request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	into.Rows = table.Rows(clock, found)
 	if found.Total > len(into.Rows) {
 		into.Rest = "All " + units.Plural(found.Total, "execution", "executions")
 	}
-	return nil
+	return found.Executions, nil
 }
 
 func (h *lists) gridGroup(q url.Values, by index.Column, g index.Group, columns []index.Column) views.GridGroup {
@@ -167,11 +170,7 @@ func groupCell(c index.Column, s *index.Stats) views.GroupCell {
 func groupOptions(q url.Values, fields []views.FieldGroup) views.GroupChoice {
 	chosen := q.Get("group")
 	out := views.GroupChoice{Options: []ui.Option{{Name: "No groups", Selected: chosen == ""}}}
-	for _, key := range []string{"where", "view", editKey, "sort", "columns", "user", "state", "workflow", "purpose", "period", "q"} {
-		if q.Get(key) != "" {
-			out.Hidden = append(out.Hidden, [2]string{key, q.Get(key)})
-		}
-	}
+	out.Hidden = keptFields(q, "group")
 	var names []string
 	for _, g := range fields {
 		for _, f := range g.Fields {

@@ -14,8 +14,8 @@ import (
 
 const newestFirst = "-created"
 
-// layouts switch between the list and the table. The table starts with the inputs and results that
-// the rows of the list show.
+// layouts switch between the list, the table, and the table with charts. The table starts with the
+// inputs and results that the rows of the list show.
 func layouts(q url.Values, names *search.Names, list []query.Execution) []ui.Choice {
 	filters := url.Values{}
 	for _, key := range []string{"q", "state", "workflow", "user", "purpose", "period"} {
@@ -25,14 +25,25 @@ func layouts(q url.Values, names *search.Names, list []query.Execution) []ui.Cho
 	}
 	here := label.ListURL(views.ExecutionsURL(), q, "", "")
 	if isGrid(q) {
-		return []ui.Choice{{Name: "List", URL: label.ListURL(views.ExecutionsURL(), filters, "view", allViews)}, {Name: "Table", URL: here, Current: true}}
+		layouts := []ui.Choice{
+			{Name: "List", URL: label.ListURL(views.ExecutionsURL(), filters, "view", allViews)},
+			{Name: "Table", URL: here, Current: true},
+			{Name: "Charts", URL: samePage(q, chartsKey, chartsOpen)},
+		}
+		if _, charts := chartsOf(q); charts {
+			layouts[1], layouts[2] = ui.Choice{Name: "Table", URL: withoutCharts(q)}, ui.Choice{Name: "Charts", URL: here, Current: true}
+		}
+		return layouts
 	}
-	table := label.ListURL(views.ExecutionsURL(), filters, "sort", newestFirst)
 	if columns := shownColumns(names, list); len(columns) > 0 {
-		columns = append(columns, "tags", "user", "created", "duration")
-		table = label.ListURL(views.ExecutionsURL(), filters, "columns", strings.Join(columns, ","))
+		filters.Set("columns", strings.Join(append(columns, "tags", "user", "created", "duration"), ","))
+	} else {
+		filters.Set("sort", newestFirst)
 	}
-	return []ui.Choice{{Name: "List", URL: here, Current: true}, {Name: "Table", URL: table}}
+	return []ui.Choice{
+		{Name: "List", URL: here, Current: true}, {Name: "Table", URL: label.ListURL(views.ExecutionsURL(), filters, "", "")},
+		{Name: "Charts", URL: label.ListURL(views.ExecutionsURL(), filters, chartsKey, chartsOpen)},
+	}
 }
 
 // shownColumns are the searchable inputs in which executions differ, and their results.

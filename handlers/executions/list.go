@@ -34,7 +34,7 @@ func (h *lists) executions(w http.ResponseWriter, r *http.Request) error {
 	if done, err := h.chosenRange(w, r); done || err != nil {
 		return err
 	}
-	if chosenColumns(w, r) {
+	if chosenColumns(w, r) || chosenCharts(w, r) {
 		return nil
 	}
 	if done, err := h.toDefaultView(w, r); done || err != nil {

@@ -82,13 +82,7 @@ func tableQuery(t view.Table) url.Values {
 }
 
 func tableOf(q url.Values) view.Table {
-	t := view.Table{Where: q.Get("where"), Sort: q.Get("sort"), Group: q.Get("group")}
-	for name := range strings.SplitSeq(q.Get("columns"), ",") {
-		if name != "" {
-			t.Columns = append(t.Columns, name)
-		}
-	}
-	return t
+	return view.Table{Where: q.Get("where"), Sort: q.Get("sort"), Columns: entriesOf(q), Group: q.Get("group")}
 }
 
 // toDefaultView redirects the bare address of the list to the default view of the project.

@@ -51,9 +51,7 @@ func (h *Pages) selected(ctx context.Context, b document.Block) (selection, erro
 	if err != nil {
 		return s, err
 	}
-	if len(s.query.Columns) == 0 {
-		s.query.Columns = table.ShownColumns(where, s.query.Sort)
-	}
+	s.query.Columns = table.Columns(s.query.Columns, where, s.query.Sort)
 	if s.url == "" && !request.Visiting(ctx) {
 		s.url = listURL(s.query, where)
 	}

@@ -49,6 +49,16 @@ func (s *Service) parse(ctx context.Context, where string, names *search.Names, 
 	}})
 }
 
+// Columns are the columns of a table among the entries of its address, without its charts. A table
+// without columns has ShownColumns.
+func Columns(entries []string, where search.Expr, sort string) []string {
+	_, columns := index.Charts(entries)
+	if len(columns) == 0 {
+		return ShownColumns(where, sort)
+	}
+	return columns
+}
+
 // ShownColumns are those of a table whose address has none: the fields of its query and order.
 func ShownColumns(where search.Expr, sort string) []string {
 	var columns []string

@@ -1,14 +1,16 @@
 // Curves of several executions: reads the points of each metric when its chart comes into
 // view, draws them with uPlot, and saves charts as SVG or PNG.
 import { svgOf, save } from "./chartfile.js";
+import { tableOf } from "./charttable.js";
 
 let uPlot;
-const charts = new Map(); // figure → { frame, plot, text }
-const styled = 6; // colours with a dash of their own; further curves are grey
+const charts = new Map(); // figure → { frame, lines, plot, text }
+const few = 6; // curves that a chart draws with strong lines, each with its value in the legend
 const listed = 40; // curves in a legend
 const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3], [1, 4], [12, 4]];
 const missing = "Earlier values are not available right now.";
-let pointed = null; // index of the execution that the reader points at
+const shown = new WeakMap(); // section → whether it draws the curves of an execution
+let pointed = null; // the execution that the reader points at
 
 export async function setUp() {
   const sections = document.querySelectorAll("[data-compare]:not([data-ready])");
@@ -39,7 +41,29 @@ function open(section) {
 }
 
 document.addEventListener("theme", redraw);
-point();
+document.addEventListener("runpage", () => {
+  for (const figure of charts.keys()) if (!figure.isConnected) forget(figure);
+});
+document.addEventListener("pointerover", pointing);
+document.addEventListener("focusin", pointing);
+
+// show draws only the executions of a section that a function selects.
+export function show(section, selects) {
+  shown.set(section, selects);
+  for (const [figure, chart] of charts) {
+    if (!section.contains(figure)) continue;
+    const lines = selected(figure);
+    if (lines.length === chart.lines.length && lines.every((line, i) => line === chart.lines[i])) continue;
+    draw(figure);
+    tables(figure);
+  }
+}
+
+// selected are the curves of a chart that its section draws.
+function selected(figure) {
+  const { lines } = charts.get(figure).frame, selects = shown.get(figure.closest("[data-compare]"));
+  return selects ? lines.filter(({ run }) => !run || selects(run)) : lines;
+}
 
 async function load(figure) {
   const holder = figure.querySelector("[data-plot]");
@@ -51,7 +75,7 @@ async function load(figure) {
     if (chart?.text === text) return;
     charts.set(figure, { ...chart, text, frame: JSON.parse(text) });
     draw(figure);
-    for (const details of figure.querySelectorAll("[data-values][open]")) fillTable(details); // opened before the curves arrived, or older values
+    tables(figure); // opened before the curves arrived, or older values
     if (!charts.get(figure).frame.live) figure.closest("[data-compare]").querySelector("[data-live]")?.remove();
   } catch {
     if (!charts.has(figure)) holder.textContent = "The curves could not be loaded. Reload the page to try again.";
@@ -120,30 +144,32 @@ function draw(figure) {
   const chart = charts.get(figure);
   const { frame } = chart;
   const o = options(figure);
+  const lines = chart.lines = selected(figure);
   const scale = chart.plot && keptZoom(chart.plot);
   chart.plot?.destroy();
   const holder = figure.querySelector("[data-plot]");
   holder.replaceChildren();
-  if (!frame.lines.length) {
-    holder.textContent = frame.partial ? missing : "No values yet.";
+  chart.plot = chart.focus = null;
+  if (!lines.length) {
+    holder.textContent = frame.partial ? missing : frame.lines.length ? "None of the executions shown has this metric." : "No values yet.";
+    keys(figure);
     return;
   }
-  const { series, data, bands } = linesOf(figure, frame, o);
+  const { series, data, bands } = linesOf(figure, frame, lines, o);
   const axis = { stroke: colour(figure, "--text-2"), font: "11px Inter, sans-serif", grid: { stroke: colour(figure, "--line"), width: 1 }, ticks: { show: false } };
   const width = holder.clientWidth || 300;
   chart.plot = new uPlot({
     width, height: heightOf(figure, width), legend: { show: false }, focus: { alpha: 0.25 },
-    cursor: { sync: { key: figure.closest("[data-compare]").id }, y: false, focus: { prox: frame.lines.length > 1 ? 24 : -1 } },
-    scales: { x: { time: frame.axis === "time", ...(frame.x.length === 1 && { range: [frame.x[0] - 1, frame.x[0] + 1] }) }, y: yScale(frame, o) },
+    cursor: { sync: { key: figure.closest("[data-compare]").id }, y: false, focus: { prox: lines.length > 1 ? 24 : -1 } },
+    scales: { x: { time: frame.axis === "time", ...(frame.x.length === 1 && { range: [frame.x[0] - 1, frame.x[0] + 1] }) }, y: yScale(lines, o) },
     axes: [
       { ...axis, space: 64, size: 26, values: xValues(frame) },
       { ...axis, size: 52, ...(!o.log && { values: (u, at) => at.map((v) => v == null ? "" : String(Number(v.toPrecision(6)))) }) },
     ],
     series, bands,
-    hooks: { setCursor: [(u) => readout(figure, u)], setSeries: [(u, i) => { chart.focus = i == null ? null : u.series[i]?.line; readout(figure, u); }] },
+    hooks: { setCursor: [(u) => readout(figure, u)], setSeries: [(u, i) => focused(figure, i == null ? null : u.series[i]?.line)] },
   }, data, holder);
   if (scale) chart.plot.setScale("x", scale);
-  chart.focus = null;
   highlight(chart);
   keys(figure);
 }
@@ -155,12 +181,12 @@ function keptZoom(plot) {
 }
 
 // linesOf are the series of a chart: the raw line behind the smoothed one, and the band of a group.
-function linesOf(figure, frame, o) {
+function linesOf(figure, frame, lines, o) {
   const series = [{}], data = [frame.x], bands = [];
   const positive = (values) => o.log ? values.map((v) => v > 0 ? v : null) : values;
-  frame.lines.forEach((line, i) => {
-    const named = line.index < styled;
-    const stroke = colour(figure, named ? `--s-${line.index + 1}` : "--text-3");
+  lines.forEach((line, i) => {
+    const grey = line.color < 0, strong = lines.length <= few && !grey;
+    const stroke = colour(figure, grey ? "--text-3" : `--s-${line.color + 1}`);
     const dash = dashOf(line);
     const base = { spanGaps: true, line: i, points: { show: false } };
     if (line.high) {
@@ -168,21 +194,21 @@ function linesOf(figure, frame, o) {
       data.push(positive(line.high), positive(line.low));
       bands.push({ series: [series.length - 2, series.length - 1], fill: fade(stroke, 0.15) });
     }
-    if (o.weight > 0 && named && !line.high) {
+    if (o.weight > 0 && strong && !line.high) {
       series.push({ ...base, label: `${line.name} raw`, stroke: fade(stroke, 0.28), width: 1 });
       data.push(positive(line.y));
     }
-    series.push({ ...base, label: line.name, main: true, stroke: named ? stroke : fade(stroke, 0.55), colour: stroke, width: named ? 1.75 : 1, dash, points: { show: line.y.filter((v) => v != null).length === 1, size: 7, fill: stroke } });
+    series.push({ ...base, label: line.name, main: true, stroke: grey ? fade(stroke, 0.55) : stroke, colour: stroke, width: strong ? 1.75 : 1.25, strong, dash, points: { show: line.y.filter((v) => v != null).length === 1, size: 7, fill: stroke } });
     data.push(positive(o.weight > 0 ? smoothed(line.y, o.weight) : line.y));
   });
   return { series, data, bands };
 }
 
 // yScale ignores the lowest and the highest 2 % of all values when the reader asks for it.
-function yScale(frame, o) {
+function yScale(lines, o) {
   const distr = o.log ? 3 : 1;
   if (!o.outliers) return { distr };
-  const values = frame.lines.flatMap((line) => line.y.filter((v) => v != null && (!o.log || v > 0))).sort((a, b) => a - b);
+  const values = lines.flatMap((line) => line.y.filter((v) => v != null && (!o.log || v > 0))).sort((a, b) => a - b);
   if (!values.length) return { distr };
   const at = (share) => values[Math.round(share * (values.length - 1))];
   const low = at(0.02), high = at(0.98), pad = o.log ? 0 : (high - low || 1) * 0.06;
@@ -213,30 +239,32 @@ function positionText(frame, x) {
 
 const valueText = (v) => v == null ? "–" : String(Number(v.toPrecision(4)));
 
-// dashOf tells the curves of an execution apart, which have its colour.
-const dashOf = ({ index, dash }) => index < styled || dash !== index ? dashes[dash % dashes.length] : [];
+// dashOf tells curves of the same colour apart.
+const dashOf = ({ color, dash }) => color < 0 ? [] : dashes[dash % dashes.length];
 
 // keys fills the legend of a chart. Of many curves it names the first ones, and the one that the
-// reader points at.
+// reader points at. The rows of a table can be the legend of many curves.
 function keys(figure) {
-  const { frame, plot } = charts.get(figure);
+  const { frame, lines, plot } = charts.get(figure);
   const holder = figure.querySelector("[data-keys]");
   holder.replaceChildren();
-  const many = frame.lines.length > styled;
-  holder.classList.toggle("chart-keys-many", many);
+  if (!plot) return;
+  const many = lines.length > few, list = !many || !("rows" in figure.closest("[data-compare]").dataset);
+  holder.classList.toggle("chart-keys-many", many && list);
   for (const [name, value] of [["tabindex", "0"], ["role", "group"], ["aria-label", "Legend, scrollable"]]) {
-    if (many) holder.setAttribute(name, value);
+    if (many && list) holder.setAttribute(name, value);
     else holder.removeAttribute(name);
   }
   if (many) {
     const text = document.createElement("span");
     text.dataset.one = "";
-    text.textContent = crowd(frame);
+    text.textContent = crowd(frame, lines);
     holder.append(text);
   }
-  frame.lines.slice(0, listed).forEach((line, i) => {
+  lines.slice(0, list ? listed : 0).forEach((line, i) => {
     const key = document.createElement("span");
     key.className = "chart-key";
+    if (line.run) key.dataset.run = line.run;
     const value = document.createElement("span");
     value.className = "num";
     value.dataset.value = i;
@@ -244,25 +272,25 @@ function keys(figure) {
     key.append(swatch(line), ` ${line.name} `, value);
     holder.append(key);
   });
-  if (frame.lines.length > listed) holder.append(` and ${frame.lines.length - listed} more`);
-  if (frame.lines.length <= styled && frame.of > frame.lines.length && !frame.lines[0].high) holder.append(` ${frame.lines.length} of ${frame.of} curves`);
+  if (list && lines.length > listed) holder.append(` and ${lines.length - listed} more`);
+  if (!many && frame.of > frame.lines.length && !frame.lines[0].high) holder.append(` ${frame.lines.length} of ${frame.of} curves`);
   if (frame.partial) holder.append(` ${missing}`);
   readout(figure, plot);
 }
 
-function crowd(frame) {
+function crowd(frame, lines) {
   const more = frame.of > frame.lines.length && !frame.lines[0].high ? ` of ${frame.of}` : "";
-  return `${frame.lines.length}${more} curves. Hover over a curve to see its name.`;
+  return `${lines.length}${more} curves. Hover over a curve to see its name.`;
 }
 
-function swatch({ index, dash }) {
+function swatch({ color, dash }) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("class", "swatch");
   svg.setAttribute("viewBox", "0 0 22 12");
   svg.setAttribute("aria-hidden", "true");
   const path = document.createElementNS(svg.namespaceURI, "path");
-  path.setAttribute("class", `line ${index < styled ? `s${index + 1}` : "s-more"}`);
-  path.style.strokeDasharray = dashOf({ index, dash }).join(" ") || "none";
+  path.setAttribute("class", color < 0 ? "line s-more" : `line s${color + 1}`);
+  path.style.strokeDasharray = dashOf({ color, dash }).join(" ") || "none";
   path.setAttribute("d", "M0 6h22");
   svg.append(path);
   return svg;
@@ -278,39 +306,53 @@ function before(values, at) {
 
 // readout shows the values under the pointer.
 function readout(figure, plot) {
-  const chart = charts.get(figure);
-  const { frame } = chart;
+  const { frame, lines, focus } = charts.get(figure);
   const at = plot.cursor.idx;
   figure.querySelector("[data-step]").textContent = at == null ? "" : positionText(frame, frame.x[at]);
   for (const out of figure.querySelectorAll("[data-value]")) {
-    const { y } = frame.lines[out.dataset.value];
+    const { y } = lines[out.dataset.value];
     out.textContent = valueText(at == null ? last(y) : before(y, at));
   }
   const one = figure.querySelector("[data-one]");
-  const line = frame.lines[chart.focus];
-  if (one) one.textContent = line ? `${line.name} ${valueText(at == null ? last(line.y) : before(line.y, at))}` : crowd(frame);
+  const line = lines[focus] ?? lines.find(({ run }) => run && run === pointed);
+  if (one) one.textContent = line ? `${line.name} ${valueText(at == null ? last(line.y) : before(line.y, at))}` : crowd(frame, lines);
 }
 
-// point highlights the curves of an execution while the reader points at it in the legend.
-function point() {
-  const change = (event) => {
-    const run = event.target.closest?.("[data-run]");
-    const index = run ? Number(run.dataset.run) : null;
-    if (index === pointed) return;
-    pointed = index;
-    for (const chart of charts.values()) highlight(chart);
-  };
-  document.addEventListener("pointerover", change);
-  document.addEventListener("focusin", change);
+// focused is called when another curve is near the pointer.
+function focused(figure, line) {
+  const chart = charts.get(figure);
+  if (chart.focus === line) return;
+  chart.focus = line;
+  point(chart.lines[line]?.run ?? null, chart);
+  readout(figure, chart.plot);
 }
 
-function highlight({ plot, frame }) {
-  if (!plot) return;
-  plot.series.forEach((s, i) => {
+// pointing follows the pointer and the focus over the legend and the rows of executions.
+function pointing(event) {
+  point(event.target.closest?.("[data-run]")?.dataset.run ?? null);
+}
+
+// point highlights an execution: its curves, except in the chart that highlights them itself, and
+// its row or its place in the legend.
+function point(run, except) {
+  if (run === pointed) return;
+  pointed = run;
+  for (const marked of document.querySelectorAll("[data-run][data-on]")) marked.removeAttribute("data-on");
+  if (run) for (const marked of document.querySelectorAll(`[data-run="${run}"]`)) marked.setAttribute("data-on", "");
+  for (const [figure, chart] of charts) {
+    if (chart === except || !chart.plot) continue;
+    highlight(chart);
+    readout(figure, chart.plot);
+  }
+}
+
+function highlight({ plot, lines }) {
+  const any = pointed != null && lines.some(({ run }) => run === pointed);
+  plot.series.forEach((s) => {
     if (!s.main) return;
-    const on = pointed != null && frame.lines[s.line].index === pointed;
-    s.width = (on ? 3 : frame.lines[s.line].index < styled ? 1.75 : 1) * devicePixelRatio;
-    s.alpha = pointed == null || on ? 1 : 0.25;
+    const on = any && lines[s.line].run === pointed;
+    s.width = (on ? 3 : s.strong ? 1.75 : 1.25) * devicePixelRatio;
+    s.alpha = !any || on ? 1 : 0.25;
   });
   plot.redraw(false);
 }
@@ -328,31 +370,16 @@ function pressed(event) {
   if (kind) save(kind, figure.dataset.name, svgOf(chart.plot, { title: figure.dataset.name, surface: colour(figure, "--surface"), ink: colour(figure, "--text") }));
 }
 
+function tables(figure) {
+  for (const details of figure.querySelectorAll("[data-values][open]")) fillTable(details);
+}
+
 // fillTable writes the values of a chart as a table.
 function fillTable(details) {
-  const { frame } = charts.get(details.closest("figure")) ?? {};
-  if (!frame || !details.open) return;
+  const { lines } = charts.get(details.closest("figure")) ?? {};
+  if (!lines || !details.open) return;
   details.querySelector("table")?.remove();
-  const table = document.createElement("table");
-  table.className = "table";
-  const row = (parent, kind, cells) => {
-    const tr = parent.insertRow();
-    cells.forEach((text, i) => {
-      const cell = document.createElement(i ? kind : "th");
-      if (i) cell.className = "num";
-      if (cell.tagName === "TH") cell.scope = kind === "th" ? "col" : "row";
-      cell.textContent = text;
-      tr.append(cell);
-    });
-  };
-  row(table.createTHead(), "th", ["Curve", "Last", "Lowest", "Highest", "Values"]);
-  const body = table.createTBody();
-  for (const line of frame.lines) {
-    const values = line.y.filter((v) => v != null);
-    const low = (line.low ?? values).filter((v) => v != null), high = (line.high ?? values).filter((v) => v != null);
-    row(body, "td", [line.name, valueText(last(line.y)), valueText(Math.min(...low)), valueText(Math.max(...high)), String(values.length)]);
-  }
-  details.append(table);
+  details.append(tableOf(lines, swatch, valueText));
 }
 
 // smoothed is an exponential moving average, corrected for the bias of its first value.

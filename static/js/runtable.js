@@ -1,16 +1,13 @@
 // Columns of the table of executions are moved, pinned and resized with the pointer or the keyboard.
 // The address contains their order, place and width; the server draws the page for it.
+import { announce, showPage } from "./runpage.js";
+
 let done = false;
-let status = null;
 
 export function setUp() {
   for (const table of document.querySelectorAll("[data-run-table]:not([data-ready])")) prepare(table);
   if (done) return;
   done = true;
-  status = document.createElement("div");
-  status.className = "vh";
-  status.setAttribute("role", "status");
-  document.body.append(status);
   document.addEventListener("click", onTool);
   document.addEventListener("pointerdown", onGrab);
   document.addEventListener("keydown", onKey);
@@ -44,28 +41,13 @@ function place(table) {
 
 // go shows the page of an address in place of this one and returns the focus to a column.
 async function go(url, { column, tool, announcement }) {
-  const old = document.getElementById("run-page");
-  const wrap = old.querySelector(".table-wrap");
-  const left = wrap?.scrollLeft ?? 0;
-  const open = old.querySelector("#column-choice")?.open;
   const inChooser = document.activeElement?.closest("#column-choice") !== null;
-  const answer = await fetch(url, { headers: { Accept: "text/html" } }).catch(() => null);
-  const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
-  const fresh = page && page.getElementById("run-page");
-  if (!fresh) {
-    location.assign(url); // the server says what is wrong
-    return;
-  }
-  if (open) fresh.querySelector("#column-choice")?.setAttribute("open", "");
-  await htmx.swap({ sourceElement: old, target: old, text: fresh.outerHTML, swap: "outerHTML" });
-  history.replaceState(history.state, "", answer.url);
-  const now = document.getElementById("run-page");
-  const table = now.querySelector(".table-wrap");
-  if (table) table.scrollLeft = left;
+  const now = await showPage(url);
+  if (!now) return;
   const inside = now.querySelector(`${inChooser ? "#column-choice" : "thead"} [data-column="${CSS.escape(column)}"]`);
   const focusTarget = inside?.querySelector(tool) ?? inside?.querySelector("[data-column-tool]:not([data-column-tool=drop])");
-  (focusTarget ?? now.querySelector("#column-choice > summary"))?.focus({ preventScroll: Boolean(table) && !inChooser });
-  if (announcement) status.textContent = announcement;
+  (focusTarget ?? now.querySelector("#column-choice > summary"))?.focus({ preventScroll: Boolean(now.querySelector(".table-wrap")) && !inChooser });
+  if (announcement) announce(announcement);
 }
 
 function onTool(event) {
@@ -76,11 +58,11 @@ function onTool(event) {
   go(link.href, { column, tool: `[data-column-tool="${link.dataset.columnTool}"]`, announcement: `${link.getAttribute("aria-label")}: done` });
 }
 
-// withEntries is the address with these columns.
-function withEntries(entries) {
+// withEntries is the address with these columns, and with the charts beside the table.
+function withEntries(table, entries) {
   const url = new URL(location.href);
   for (const name of ["after", "columns"]) url.searchParams.delete(name);
-  url.searchParams.set("columns", entries.join(","));
+  url.searchParams.set("columns", [...entries, table.dataset.charts].filter(Boolean).join(","));
   return url;
 }
 
@@ -95,7 +77,7 @@ function resizeTo(handle, width) {
     return width ? `${kept}~${width}` : kept;
   });
   const announcement = width ? `${head.dataset.column}: ${width} pixels wide` : `${head.dataset.column}: as wide as its values`;
-  go(withEntries(entries), { column: head.dataset.column, tool: ".grid-resize", announcement });
+  go(withEntries(head.closest("table"), entries), { column: head.dataset.column, tool: ".grid-resize", announcement });
 }
 
 const within = (handle, width) => Math.round(Math.min(Number(handle.ariaValueMax), Math.max(Number(handle.ariaValueMin), width)));
@@ -186,7 +168,7 @@ function setUpDrag() {
     const others = entriesOf(head.closest("table")).filter((entry) => entry !== dragged.dataset.entry);
     const at = others.indexOf(head.dataset.entry) + (isBefore(event, head) ? 0 : 1);
     others.splice(at, 0, dragged.dataset.entry);
-    go(withEntries(others), { column: dragged.dataset.column, tool: ".sort", announcement: `${dragged.dataset.column}: column ${at + 1} of ${others.length}` });
+    go(withEntries(head.closest("table"), others), { column: dragged.dataset.column, tool: ".sort", announcement: `${dragged.dataset.column}: column ${at + 1} of ${others.length}` });
   });
   document.addEventListener("dragend", () => {
     dragged?.classList.remove("dragged");

@@ -11,6 +11,8 @@ func runTableEntries() []Entry {
 	return []Entry{
 		{"run-table", "Run table with chosen columns", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTable(f)) }},
 		{"run-table-sized", "Run table: pinned and resized columns", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableSized(f)) }},
+		{"run-table-charts", "Run table with charts", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableCharts(f)) }},
+		{"run-table-charts-empty", "Run table: executions without metrics", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableChartsEmpty(f)) }},
 		{"run-table-empty", "Run table: nothing matches", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableEmpty(f)) }},
 	}
 }
@@ -62,6 +64,29 @@ func runTableSized(f views.Page) views.ExecutionGrid {
 	m := runTable(f)
 	m.Columns = runColumns(2)
 	m.Shown, m.Sized, m.Rows = m.Columns, true, runRows(m.Columns)
+	return m
+}
+
+func runTableCharts(f views.Page) views.ExecutionGrid {
+	m := runTable(f)
+	m.ChartEntries = []string{"metrics.accuracy~chart", "metrics.loss~chart"}
+	m.Charts = &views.RunCharts{
+		CompareCurves: views.CompareCurves{
+			Charts: []views.CompareChart{{Name: "accuracy", DataURL: "#", CSVURL: "#"}, {Name: "loss", DataURL: "#", CSVURL: "#"}}, Live: true, Smooth: 30,
+			Axes: []ui.Choice{{Name: "Step", URL: "#", Current: true}, {Name: "Time", URL: "#"}, {Name: "Since start", URL: "#"}},
+		},
+		Metrics:    []views.MetricChoice{{Name: "accuracy", Chosen: true}, {Name: "loss", Chosen: true}, {Name: "learning_rate", Note: "3 of 4"}},
+		Executions: len(m.Rows), CloseURL: "#",
+	}
+	for i := range m.Rows {
+		m.Rows[i].Charted, m.Rows[i].Style, m.Rows[i].Unseen = true, views.RunStyle{Color: (i * 2) % 6, Dash: i / 3}, i == 2
+	}
+	return m
+}
+
+func runTableChartsEmpty(f views.Page) views.ExecutionGrid {
+	m := runTable(f)
+	m.Charts = &views.RunCharts{Executions: len(m.Rows), Empty: "These executions have not reported metrics.", CloseURL: "#"}
 	return m
 }
 

@@ -14,7 +14,7 @@ type ViewBody struct {
 	Default   bool      `json:"default" doc:"True if the view is the project's default"`
 	Where     string    `json:"where" doc:"Conditions, such as: lr > 0.01 and tag:baseline"`
 	Sort      string    `json:"sort" doc:"Name to sort by; prefix with - for descending order"`
-	Columns   []string  `json:"columns"`
+	Columns   []string  `json:"columns" doc:"Names of columns, and charts such as metrics.loss~chart"`
 	Group     string    `json:"group" doc:"Name to group the executions by"`
 	CreatedBy string    `json:"created_by"`
 	CreatedAt time.Time `json:"created_at"`
@@ -34,7 +34,7 @@ type ViewInput struct {
 	Sharing string   `json:"sharing,omitempty" enum:"private,project" default:"private"`
 	Where   string   `json:"where,omitempty" maxLength:"4000"`
 	Sort    string   `json:"sort,omitempty" maxLength:"300"`
-	Columns []string `json:"columns,omitempty" maxItems:"100" nullable:"false"`
+	Columns []string `json:"columns,omitempty" maxItems:"100" nullable:"false" doc:"Names of columns, and charts such as metrics.loss~chart"`
 	Group   string   `json:"group,omitempty" maxLength:"300"`
 }
 

@@ -14,8 +14,8 @@ type Point struct{ X, Y float64 }
 type Line struct {
 	Name  string
 	Index int // of its execution, or of its group
-	Dash  int // distinguishes the curves of one execution; of executions with one curve, it is Index
-	Y     []float64
+	Style
+	Y []float64
 	// Low and High are the range of a group; nil for a single curve.
 	Low, High []float64
 }
@@ -133,7 +133,7 @@ func (f Frame) Group(keys []string) Frame {
 }
 
 func merge(name string, index int, lines [][]float64, n int) Line {
-	l := Line{Name: name, Index: index, Dash: index, Y: nothing(n), Low: nothing(n), High: nothing(n)}
+	l := Line{Name: name, Index: index, Style: groupStyle(index), Y: nothing(n), Low: nothing(n), High: nothing(n)}
 	for at := range n {
 		sum, count := 0.0, 0.0
 		for _, y := range lines {

@@ -1,3 +1,5 @@
+import { keepInLinks } from "../address.js";
+
 // The choices of a reader in the drawings are part of the address: the ranges of axes (brush), which axes
 // are shown, in which order and scale (axis), and the columns of the scatter plot and the history. So a
 // reload, a link to the page and a change of its order keep them.
@@ -43,23 +45,4 @@ export function remember({ filters, link }) {
   if (url.href !== location.href) history.replaceState(history.state, "", url);
 }
 
-// Links and forms of the page were written before the reader chose.
-document.addEventListener("click", (event) => {
-  const to = event.target.closest?.("a[href]");
-  if (!to || to.origin !== location.origin || to.pathname !== location.pathname || !document.querySelector("[data-plots]")) return;
-  const url = new URL(to.href), here = new URLSearchParams(location.search);
-  for (const key of kept) {
-    url.searchParams.delete(key);
-    for (const value of here.getAll(key)) url.searchParams.append(key, value);
-  }
-  to.href = url.href;
-}, true);
-document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (form.method !== "get" || new URL(form.action).pathname !== location.pathname || !document.querySelector("[data-plots]")) return;
-  const here = new URLSearchParams(location.search);
-  for (const key of own) {
-    for (const old of form.querySelectorAll(`input[type="hidden"][name="${key}"]`)) old.remove();
-    for (const value of here.getAll(key)) form.append(Object.assign(document.createElement("input"), { type: "hidden", name: key, value }));
-  }
-}, true);
+keepInLinks(() => document.querySelector("[data-plots]"), kept, own);
