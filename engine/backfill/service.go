@@ -34,7 +34,8 @@ type Config struct {
 	// launched by the owner of the backfill.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
-	Every time.Duration // between two looks; zero means a second
+	Every time.Duration // between two looks at those that run; zero means a second
+	Watch *db.Watch     // reports new backfills; nil: the loop looks for them as often
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash  func(point string)
 	Logger *slog.Logger

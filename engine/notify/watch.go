@@ -21,14 +21,15 @@ const (
 )
 
 // watch stores the messages about what waits for a person or for capacity, about schedules and
-// triggers that are paused or launch nothing, and about stages of models.
-func (s *Service) watch(ctx context.Context) error {
+// triggers that are paused or launch nothing, and about stages of models. It reports whether there are
+// rules about them.
+func (s *Service) watch(ctx context.Context) (rules bool, err error) {
 	watched := []string{string(Waiting), string(Approval), string(SchedulePaused), string(ScheduleRefused), string(TriggerPaused), string(TriggerFailed), string(StageChanged)}
-	rules, err := s.queries.ListRulesOfEvents(ctx, watched, nil)
+	rows, err := s.queries.ListRulesOfEvents(ctx, watched, nil)
 	if err != nil {
-		return fmt.Errorf("find notification rules: %w", err)
+		return true, fmt.Errorf("find notification rules: %w", err)
 	}
-	for _, rule := range rules {
+	for _, rule := range rows {
 		for event, find := range map[Event]func(context.Context, db.NotificationRule) error{
 			Waiting: s.watchWaiting, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, TriggerPaused: s.watchTriggers, StageChanged: s.watchStages,
 			ScheduleRefused: s.watchRefused, TriggerFailed: s.watchFailed,
@@ -37,11 +38,11 @@ func (s *Service) watch(ctx context.Context) error {
 				continue
 			}
 			if err := find(ctx, rule); err != nil {
-				return err
+				return true, err
 			}
 		}
 	}
-	return nil
+	return len(rows) > 0, nil
 }
 
 // eachPage reads all rows in pages, and stores a message for each row that has none yet. The

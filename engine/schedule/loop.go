@@ -32,15 +32,10 @@ func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	var checked, cleaned time.Time
 	for {
-		woken := false
-		timer := time.NewTimer(s.look(ctx))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		turn := s.config.Watch.Turn()
+		woken := turn.Rest(ctx, s.wake, s.config.Every, s.look(ctx))
+		if ctx.Err() != nil {
 			return
-		case <-timer.C:
-		case <-s.wake:
-			woken = true
 		}
 		if now := time.Now(); woken || now.Sub(checked) > slowly {
 			checked = now
@@ -55,7 +50,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// look fires what is due, and returns how long to wait for the next look.
+// look fires what is due, and returns how long to wait for the next look without a change.
 func (s *Service) look(ctx context.Context) time.Duration {
 	err := s.fireAll(ctx)
 	s.logged(ctx, "schedules could not be fired; the next look retries", err)
@@ -68,17 +63,20 @@ func (s *Service) logged(ctx context.Context, what string, err error) {
 	}
 }
 
-// rest is how long the loop waits: until the next fire, and no longer than Every. After a failure it
-// is Every, since what failed is still due.
+// rest is how long the loop waits at most: until the next fire. After a failure it is Every, since
+// what failed is still due.
 func (s *Service) rest(ctx context.Context, failed bool) time.Duration {
 	if failed {
 		return s.config.Every
 	}
 	due, err := s.queries.NextDue(ctx)
-	if err != nil || due == nil {
+	if db.IsNoRows(err) {
+		return db.Safety
+	}
+	if err != nil {
 		return s.config.Every
 	}
-	return min(max(due.Sub(s.now()), 10*time.Millisecond), s.config.Every)
+	return db.RestUntil(due, s.now(), 10*time.Millisecond)
 }
 
 // fireAll does what is due for all schedules.

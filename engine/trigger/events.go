@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// lookEvery is the time between two looks without a wake-up.
+	// lookEvery is the minimum time between two looks without a wake-up, and the time after a failure.
 	lookEvery = 2 * time.Second
 	// feedChunk is how many positions of the feed one step reads.
 	feedChunk = 500
@@ -40,6 +40,7 @@ func (s *Service) Run(ctx context.Context) {
 func (s *Service) runFeed(ctx context.Context) {
 	var pruned time.Time
 	for ctx.Err() == nil {
+		turn := s.config.Watch.Turn()
 		more, err := s.ReceiveEvents(ctx)
 		if err == nil && !more {
 			_, err = s.ExpireJoins(ctx)
@@ -51,9 +52,25 @@ func (s *Service) runFeed(ctx context.Context) {
 			s.config.Logger.Warn("events could not be passed to triggers; the next look retries", "error", err)
 		}
 		if !more || err != nil {
-			rest(ctx, s.wake, lookEvery)
+			turn.Rest(ctx, s.wake, lookEvery, s.until(ctx, err, lookEvery, s.queries.NextJoinExpiry))
 		}
 	}
+}
+
+// until is how long a loop waits at most: until the time that next reads, which has no row if there is
+// none, but at least least. After a failure it is lookEvery.
+func (s *Service) until(ctx context.Context, failed error, least time.Duration, next func(context.Context) (time.Time, error)) time.Duration {
+	if failed != nil {
+		return lookEvery
+	}
+	due, err := next(ctx)
+	if db.IsNoRows(err) {
+		return db.Safety
+	}
+	if err != nil {
+		return lookEvery
+	}
+	return db.RestUntil(&due, s.now(), least)
 }
 
 // ReceiveEvents passes the next events of the feed to the triggers that wait for them, and reports whether

@@ -106,10 +106,12 @@ func retryAfter(failures int32) time.Duration {
 // runRetries repeats launches until ctx ends.
 func (s *Service) runRetries(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := s.RetryPending(ctx); err != nil && ctx.Err() == nil {
+		turn := s.config.Watch.Turn()
+		err := s.RetryPending(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("launches of triggers could not be repeated; the next look retries", "error", err)
 		}
-		rest(ctx, s.retry, lookEvery)
+		turn.Rest(ctx, s.retry, lookEvery, s.until(ctx, err, lookEvery, s.queries.NextPending))
 	}
 }
 

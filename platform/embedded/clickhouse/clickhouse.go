@@ -128,7 +128,7 @@ func (e *Engine) command(log *os.File) *exec.Cmd {
 		"-library", e.cfg.Library, "-data", e.data(), "-socket", e.socket, "--",
 		"--max_server_memory_usage="+strconv.FormatInt(e.cfg.MaxMemoryBytes, 10),
 		"--mark_cache_size="+strconv.FormatInt(e.cfg.MarkCacheBytes, 10),
-		// It reads the memory of its process group 20 times a second by default, two thirds of the
+		// It reads the memory of its control group 20 times a second by default, two thirds of the
 		// processor time of an idle engine. Allocations count towards the limit at once anyway.
 		"--memory_worker_period_ms=1000")
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, e.data()
