@@ -47,7 +47,7 @@ func (a *App) startAuth(ctx context.Context, p *parts) error {
 	if p.policies, err = auth.NewPolicies(ctx, p.pool); err != nil {
 		return err
 	}
-	a.background("the policies", p.policies.Run)
+	a.background("the policies", func(ctx context.Context) error { return p.policies.Run(ctx, p.watch) })
 	p.users = auth.NewUsers(p.pool, p.policies)
 	sessions := auth.NewSessions(p.pool, p.users, a.cfg.sessionLimits(), time.Now)
 	a.background("the sessions", sessions.Run)

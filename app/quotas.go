@@ -16,7 +16,7 @@ func (a *App) openQuotas(ctx context.Context, p *parts) error {
 	if err != nil {
 		return err
 	}
-	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Cluster: a.cfg.Kube != nil, Requests: a.requests(), Instance: p.instance, Logger: a.cfg.Log, Now: time.Now})
+	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Cluster: a.cfg.Kube != nil, Requests: a.requests(), Instance: p.instance, Watch: p.watch, Logger: a.cfg.Log, Now: time.Now})
 	if err != nil {
 		return err
 	}

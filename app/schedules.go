@@ -9,7 +9,7 @@ import (
 // openSchedules creates the service of schedules; the leader runs them.
 func (a *App) openSchedules(p *parts) {
 	p.schedules = schedule.New(schedule.Config{
-		Pool: p.pool, Workflows: p.workflows, Executions: p.executions, Acting: p.users.Acting, Logger: a.cfg.Log, Now: time.Now,
+		Pool: p.pool, Workflows: p.workflows, Executions: p.executions, Acting: p.users.Acting, Watch: p.watch, Logger: a.cfg.Log, Now: time.Now,
 	})
 	p.workflows.ScheduleWith(p.schedules)
 }

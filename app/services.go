@@ -63,6 +63,7 @@ import (
 type parts struct {
 	pool          *pgxpool.Pool
 	replica       *replica.Replica // nil: none
+	watch         *db.Watch        // wakes loops when the database has changed
 	reads         db.DBTX          // runs the queries of lists: on the replica or on pool
 	signer        auth.Signer
 	policies      *auth.Policies
@@ -170,7 +171,12 @@ func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
 	}
 	a.onStop(pool.Close)
 	p.pool = pool
-	return db.Migrate(ctx, pool)
+	if err := db.Migrate(ctx, pool); err != nil {
+		return err
+	}
+	p.watch = db.NewWatch(pool, a.cfg.Log)
+	a.background("the watch of the database", p.watch.Run)
+	return nil
 }
 
 func (a *App) startTelemetry(p *parts, url string) error {
@@ -188,7 +194,7 @@ func (a *App) startTelemetry(p *parts, url string) error {
 		return err
 	}
 	a.onStop(func() { a.logError("the telemetry spool could not be closed", p.telemetry.Close()) })
-	p.index = index.New(index.Config{Pool: p.pool, Conn: p.telemetry.Conn, Log: a.cfg.Log, Now: time.Now})
+	p.index = index.New(index.Config{Pool: p.pool, Conn: p.telemetry.Conn, Watch: p.watch, Log: a.cfg.Log, Now: time.Now})
 	a.background("telemetry", p.telemetry.Run)
 	a.background("the index of executions", p.index.Run)
 	return nil
@@ -217,7 +223,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	if err != nil {
 		return err
 	}
-	p.pools = pool.New(pool.Config{Pool: p.pool, Signer: p.signer, LostAfter: a.cfg.WorkerLostAfter, Logger: a.cfg.Log, Now: time.Now})
+	p.pools = pool.New(pool.Config{Pool: p.pool, Signer: p.signer, LostAfter: a.cfg.WorkerLostAfter, Watch: p.watch, Logger: a.cfg.Log, Now: time.Now})
 	launcher := a.openLauncher(cluster)
 	if l, ok := launcher.(*local.Launcher); ok && a.cfg.Roles.Have(Scheduler) {
 		p.warmPython = l.WarmPython
@@ -263,7 +269,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.OptionHosts, Dialer: a.dialer(), Log: a.cfg.Log, Now: time.Now})
 	p.executions, err = execution.New(execution.Config{
 		Offers: p.options.Offers, UsePool: p.pools.Use,
-		Pool: p.pool, Reads: p.reads, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
+		Pool: p.pool, Reads: p.reads, Watch: p.watch, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
 		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})

@@ -12,6 +12,6 @@ func (a *App) openSweeps(p *parts) {
 	p.sweeps = sweep.New(sweep.Config{
 		Pool: p.pool, Workflows: p.workflows, Executions: p.executions, Telemetry: p.telemetry, Index: p.index, Acting: p.users.Acting,
 		Optuna: optuna.New(optuna.Config{Python: a.cfg.SweepPython, Base: a.cfg.Python, Dir: a.paths.join("python"), Log: a.cfg.Log}),
-		Logger: a.cfg.Log, Now: time.Now,
+		Watch:  p.watch, Logger: a.cfg.Log, Now: time.Now,
 	})
 }

@@ -661,6 +661,18 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 	return i, err
 }
 
+const hasLiveExecutions = `-- name: HasLiveExecutions :one
+SELECT (EXISTS (SELECT 1 FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED')) OR EXISTS (SELECT 1 FROM reservations))::boolean AS live
+`
+
+// Reports whether an execution has not ended, or an attempt has a reservation.
+func (q *Queries) HasLiveExecutions(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, hasLiveExecutions)
+	var live bool
+	err := row.Scan(&live)
+	return live, err
+}
+
 const hasOptionRuns = `-- name: HasOptionRuns :one
 SELECT EXISTS (SELECT 1 FROM executions WHERE project_id = $1 AND purpose = 'OPTIONS')
 `

@@ -270,6 +270,18 @@ func (q *Queries) InboxExecution(ctx context.Context, id uuid.UUID) (InboxExecut
 	return i, err
 }
 
+const inboxHasNews = `-- name: InboxHasNews :one
+SELECT (greatest(i.position, s.removed) < s.position)::boolean AS news FROM inbox_feed i, event_feed_state s
+`
+
+// Reports whether the feed has events that have not become items.
+func (q *Queries) InboxHasNews(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, inboxHasNews)
+	var news bool
+	err := row.Scan(&news)
+	return news, err
+}
+
 const inboxMembers = `-- name: InboxMembers :many
 SELECT DISTINCT m.user_id FROM tenancy_nodes p
 JOIN memberships m ON m.node_id = ANY (p.path)
@@ -768,6 +780,18 @@ UPDATE inbox_feed SET position = greatest(position, $1)
 func (q *Queries) MoveInboxFeed(ctx context.Context, position int64) error {
 	_, err := q.db.Exec(ctx, moveInboxFeed, position)
 	return err
+}
+
+const nextInboxMail = `-- name: NextInboxMail :one
+SELECT x.mail_due_at::timestamptz AS due_at FROM inbox_items x WHERE x.mail_state = 'PENDING' ORDER BY x.mail_due_at LIMIT 1
+`
+
+// Returns when the next item is due for an e-mail.
+func (q *Queries) NextInboxMail(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, nextInboxMail)
+	var due_at time.Time
+	err := row.Scan(&due_at)
+	return due_at, err
 }
 
 const putInboxSettings = `-- name: PutInboxSettings :exec

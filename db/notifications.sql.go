@@ -702,6 +702,20 @@ func (q *Queries) LockNotificationRule(ctx context.Context, projectID uuid.UUID,
 	return i, err
 }
 
+const nextNotification = `-- name: NextNotification :one
+SELECT greatest(x.due_at, c.open_until)::timestamptz AS due_at FROM notifications x
+LEFT JOIN notification_channels c ON c.project_id = x.project_id AND c.name = x.channel
+WHERE x.state = 'PENDING' ORDER BY greatest(x.due_at, c.open_until) LIMIT 1
+`
+
+// Returns when the next notification is due and its channel accepts it.
+func (q *Queries) NextNotification(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, nextNotification)
+	var due_at time.Time
+	err := row.Scan(&due_at)
+	return due_at, err
+}
+
 const noteChannelFails = `-- name: NoteChannelFails :exec
 INSERT INTO notification_channels AS c (project_id, name, failures, failed_at, error) VALUES ($1, $2, 1, $3, $4)
 ON CONFLICT (project_id, name) DO UPDATE SET failures = c.failures + 1, failed_at = excluded.failed_at, error = excluded.error,

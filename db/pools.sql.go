@@ -13,6 +13,18 @@ import (
 	"github.com/google/uuid"
 )
 
+const anyPoolWork = `-- name: AnyPoolWork :one
+SELECT EXISTS (SELECT 1 FROM pool_work) AS work
+`
+
+// Reports whether attempts wait for workers or run on them.
+func (q *Queries) AnyPoolWork(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, anyPoolWork)
+	var work bool
+	err := row.Scan(&work)
+	return work, err
+}
+
 const deletePool = `-- name: DeletePool :exec
 DELETE FROM pools WHERE name = $1
 `

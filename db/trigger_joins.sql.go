@@ -286,6 +286,18 @@ func (q *Queries) MoveJoin(ctx context.Context, expiresAt time.Time, iD uuid.UUI
 	return err
 }
 
+const nextJoinExpiry = `-- name: NextJoinExpiry :one
+SELECT expires_at FROM trigger_joins WHERE state = 'OPEN' ORDER BY expires_at LIMIT 1
+`
+
+// Returns when the next open join expires.
+func (q *Queries) NextJoinExpiry(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, nextJoinExpiry)
+	var expires_at time.Time
+	err := row.Scan(&expires_at)
+	return expires_at, err
+}
+
 const openJoin = `-- name: OpenJoin :one
 SELECT id, trigger_id, key, state, opened_at, expires_at, closed_at FROM trigger_joins WHERE trigger_id = $1 AND key = $2 AND state = 'OPEN'
 `

@@ -168,6 +168,20 @@ func (q *Queries) ListPending(ctx context.Context, triggerID uuid.UUID, rowLimit
 	return items, nil
 }
 
+const nextPending = `-- name: NextPending :one
+SELECT p.due_at FROM trigger_pending p
+WHERE NOT EXISTS (SELECT 1 FROM trigger_pending e WHERE e.trigger_id = p.trigger_id AND e.id < p.id)
+ORDER BY p.due_at LIMIT 1
+`
+
+// Returns when the next trigger has its first event due.
+func (q *Queries) NextPending(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, nextPending)
+	var due_at time.Time
+	err := row.Scan(&due_at)
+	return due_at, err
+}
+
 const retryPendingLater = `-- name: RetryPendingLater :exec
 UPDATE trigger_pending SET failures = $1, error = $2, due_at = $3 WHERE id = $4
 `

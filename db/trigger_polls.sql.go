@@ -252,13 +252,13 @@ func (q *Queries) MovePoll(ctx context.Context, arg MovePollParams) (int64, erro
 }
 
 const nextPoll = `-- name: NextPoll :one
-SELECT x.due_at FROM trigger_polls x JOIN triggers t ON t.id = x.trigger_id
-WHERE t.enabled AND (x.leased_until IS NULL OR x.leased_until <= $1) ORDER BY x.due_at LIMIT 1
+SELECT greatest(x.due_at, x.leased_until)::timestamptz AS due_at FROM trigger_polls x JOIN triggers t ON t.id = x.trigger_id
+WHERE t.enabled ORDER BY greatest(x.due_at, x.leased_until) LIMIT 1
 `
 
-// Returns when the next trigger is due.
-func (q *Queries) NextPoll(ctx context.Context, now *time.Time) (time.Time, error) {
-	row := q.db.QueryRow(ctx, nextPoll, now)
+// Returns when the next trigger is due and no server has its turn.
+func (q *Queries) NextPoll(ctx context.Context) (time.Time, error) {
+	row := q.db.QueryRow(ctx, nextPoll)
 	var due_at time.Time
 	err := row.Scan(&due_at)
 	return due_at, err

@@ -61,7 +61,7 @@ func TestStreamsEndWithTheirRight(t *testing.T) { //nolint:tparallel // the subt
 	b.appendLog(t, id, "wait", 1, 3)
 	ctx, cancel := context.WithCancel(b.ctx)
 	done := make(chan struct{})
-	go func() { defer close(done); _ = b.policies.Run(ctx) }()
+	go func() { defer close(done); _ = b.policies.Run(ctx, nil) }()
 	t.Cleanup(func() { cancel(); <-done })
 
 	browser := func(user uuid.UUID) *caller { return b.signIn(t, user) }

@@ -16,9 +16,13 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// policyInterval is how often the policies in memory are compared with the database:
-// half of the second within which a change on another server takes effect here.
-const policyInterval = 500 * time.Millisecond
+const (
+	// policyInterval is the minimum time between two comparisons of the policies in memory with the
+	// database: half of the second within which a change on another server takes effect here.
+	policyInterval = 500 * time.Millisecond
+	// policySafety is the maximum time, if the watch of the database should miss a change.
+	policySafety = 5 * time.Second
+)
 
 // Policies decides which user may perform which action at which node, from a copy of
 // the tenancy tree and its memberships in memory. It is safe for concurrent use.
@@ -49,19 +53,17 @@ func NewPolicies(ctx context.Context, pool *pgxpool.Pool) (*Policies, error) {
 	return p, p.Reload(ctx)
 }
 
-// Run keeps the policies up to date until ctx ends. While the database does not respond,
-// the last known ones apply.
-func (p *Policies) Run(ctx context.Context) error {
-	ticks := time.NewTicker(policyInterval)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticks.C:
-			_ = p.Reload(ctx) // the next tick retries; readiness reports the database
+// Run keeps the policies up to date until ctx ends; watch reports changes in the database. While the
+// database does not respond, the last known ones apply.
+func (p *Policies) Run(ctx context.Context, watch *db.Watch) error {
+	for ctx.Err() == nil {
+		turn, most := watch.Turn(), policySafety
+		if p.Reload(ctx) != nil { // readiness reports the database
+			most = policyInterval
 		}
+		turn.Rest(ctx, nil, policyInterval, most)
 	}
+	return ctx.Err()
 }
 
 // Reload loads changes from the database. Code that changes the tree or memberships

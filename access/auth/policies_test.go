@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -156,20 +155,16 @@ func placeNames(places []auth.ProjectRef) []string {
 	return names
 }
 
-// TestPoliciesRun: changes by another server take effect here without a call.
+// TestPoliciesRun: changes by another server take effect here when the watch reports them.
 func TestPoliciesRun(t *testing.T) {
 	t.Parallel()
-	b := newTree(t)
+	b, watch := newTree(t), dbtest.NewWatch(t)
 	user := b.user(t)
 	policies, err := auth.NewPolicies(t.Context(), b.pool)
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- policies.Run(ctx) }()
+	watch.Run(1, func(ctx context.Context) { _ = policies.Run(ctx, watch.Watch) })
 	b.exec(t, "INSERT INTO memberships (id, user_id, role, node_id) VALUES ($1, $2, 'Viewer', $3)", uuid.New(), user, b.ids["rival"])
-	require.Eventually(t, func() bool { return policies.For(user).May(auth.WorkflowRead, b.ids["three"]) }, 10*time.Second, 20*time.Millisecond)
-	cancel()
-	require.ErrorIs(t, <-done, context.Canceled)
+	watch.Wakes(func() bool { return policies.For(user).May(auth.WorkflowRead, b.ids["three"]) })
 }
 
 func TestProjectsOfAUser(t *testing.T) {

@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -76,6 +78,18 @@ func statOf(pid int) (stat, error) {
 
 // Used returns the processor time of processes and all their descendants.
 func Used(roots []int) time.Duration {
+	var sum time.Duration
+	for _, one := range family(roots) {
+		sum += one.used
+	}
+	return sum
+}
+
+// Family returns processes and all their descendants.
+func Family(roots ...int) []int { return slices.Sorted(maps.Keys(family(roots))) }
+
+// family returns what /proc says about processes and all their descendants.
+func family(roots []int) map[int]stat {
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	all := map[int]stat{}
 	for _, path := range paths {
@@ -87,27 +101,18 @@ func Used(roots []int) time.Duration {
 			all[pid] = s
 		}
 	}
-	members := map[int]bool{}
+	members := map[int]stat{}
 	for _, pid := range roots {
-		members[pid] = true
+		members[pid] = all[pid]
 	}
 	for grown := true; grown; {
 		grown = false
 		for pid, s := range all {
-			if !members[pid] && members[s.parent] {
-				members[pid], grown = true, true
+			_, child := members[s.parent]
+			if _, known := members[pid]; child && !known {
+				members[pid], grown = s, true
 			}
 		}
 	}
-	var sum time.Duration
-	for pid := range members {
-		sum += all[pid].used
-	}
-	return sum
-}
-
-// Parent returns the parent of a process.
-func Parent(pid int) (int, error) {
-	s, err := statOf(pid)
-	return s.parent, err
+	return members
 }

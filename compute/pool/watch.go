@@ -17,7 +17,8 @@ import (
 )
 
 const (
-	watchEvery = time.Second
+	watchEvery = time.Second // while pools have attempts
+	tidyEvery  = time.Minute
 	// busyAfter is how long an attempt waits before its node shows that the workers are busy.
 	busyAfter = 2 * time.Second
 	// abandonedAfter is the age at which a waiting attempt that the engine does not count is removed.
@@ -31,26 +32,27 @@ const (
 // Run ends the attempts of lost workers and updates why attempts wait, until ctx is cancelled. One
 // server at a time calls it: the leader.
 func (s *Service) Run(ctx context.Context, observe Observe) {
-	since := time.Now()
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for round := 0; ; round++ {
-		err := s.explain(ctx, observe)
-		if time.Since(since) >= s.config.LostAfter && err == nil { // until then, this server may have missed heartbeats
+	since, tidied := time.Now(), time.Time{}
+	for ctx.Err() == nil {
+		turn, most := s.config.Watch.Turn(), db.Safety
+		work, err := s.queries.AnyPoolWork(ctx)
+		if work && err == nil {
+			most = watchEvery
+			err = s.explain(ctx, observe)
+		}
+		if work && time.Since(since) >= s.config.LostAfter && err == nil { // until then, this server may have missed heartbeats
 			err = s.endLost(ctx, observe)
 		}
-		if round%60 == 0 && err == nil {
+		if time.Since(tidied) >= tidyEvery && err == nil {
+			tidied = time.Now()
 			err = s.tidy(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("watch the pools of workers", "error", err)
 			since = time.Now() // workers could not send heartbeats either
+			most = watchEvery
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+		turn.Rest(ctx, nil, watchEvery, most)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 const (
 	batchChanges = 500             // that one pass takes
-	followEvery  = time.Second     // between the passes of Run
+	followEvery  = time.Second     // between the passes of Run, at least
 	backoff      = 5 * time.Second // after a failed pass
 )
 
@@ -30,9 +30,10 @@ const (
 type Config struct {
 	Pool *pgxpool.Pool
 	// Conn returns the connection to ClickHouse, or an error while its tables do not exist.
-	Conn func() (driver.Conn, error)
-	Log  *slog.Logger
-	Now  func() time.Time
+	Conn  func() (driver.Conn, error)
+	Watch *db.Watch // reports changes of executions; nil: Run looks for them every second
+	Log   *slog.Logger
+	Now   func() time.Time
 }
 
 // Service keeps and reads the index. It is safe for concurrent use.
@@ -61,6 +62,7 @@ func (s *Service) Run(ctx context.Context) error {
 		s.cfg.Log.Warn("executions that could not be indexed are not retried", "error", err)
 	}
 	for ctx.Err() == nil {
+		turn, most := s.cfg.Watch.Turn(), db.Safety
 		taken, err := s.follow(ctx, uuid.Nil)
 		if err == nil && taken < batchChanges {
 			if taken, err = s.noteOlder(ctx); taken > 0 {
@@ -72,15 +74,14 @@ func (s *Service) Run(ctx context.Context) error {
 		case err == nil && taken >= batchChanges:
 			wait = 0
 		case err != nil && ctx.Err() == nil:
-			wait = backoff
+			wait, most = backoff, backoff
 			if !failed && !errors.Is(err, errNotReady) {
 				s.cfg.Log.Warn("the index of executions is behind", "error", err)
 			}
 		}
 		failed = err != nil
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
+		if wait > 0 {
+			turn.Rest(ctx, nil, wait, most)
 		}
 	}
 	return nil

@@ -191,6 +191,10 @@ UPDATE executions SET
 WHERE status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND (drive_requested_at IS NOT NULL OR (lease_until IS NOT NULL AND starts_with(owner, @instance::text)));
 
+-- name: HasLiveExecutions :one
+-- Reports whether an execution has not ended, or an attempt has a reservation.
+SELECT (EXISTS (SELECT 1 FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED')) OR EXISTS (SELECT 1 FROM reservations))::boolean AS live;
+
 -- name: ListUndriven :many
 -- Returns executions that need a drive loop: the owner's lease expired, the job was lost, a
 -- timer is due, or a report is waiting. It marks them as requested, so that a tick enqueues

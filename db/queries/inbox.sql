@@ -1,3 +1,7 @@
+-- name: InboxHasNews :one
+-- Reports whether the feed has events that have not become items.
+SELECT (greatest(i.position, s.removed) < s.position)::boolean AS news FROM inbox_feed i, event_feed_state s;
+
 -- name: LockInboxFeed :one
 -- Returns up to where the feed has become items, and its newest position. Locks the first of them.
 SELECT greatest(i.position, s.removed)::bigint AS position, s.position AS newest FROM inbox_feed i, event_feed_state s FOR UPDATE OF i;
@@ -140,6 +144,10 @@ WHERE id = @id;
 -- Marks the unread items up to the one with an id as read.
 UPDATE inbox_items SET read_at = @now::timestamptz, mail_state = CASE WHEN mail_state = 'PENDING' THEN 'SKIPPED' ELSE mail_state END, mail_due_at = NULL
 WHERE user_id = @user_id AND shown AND read_at IS NULL AND project_id = ANY (@projects::uuid[]) AND id <= @up_to;
+
+-- name: NextInboxMail :one
+-- Returns when the next item is due for an e-mail.
+SELECT x.mail_due_at::timestamptz AS due_at FROM inbox_items x WHERE x.mail_state = 'PENDING' ORDER BY x.mail_due_at LIMIT 1;
 
 -- name: ClaimInboxMail :many
 -- Moves due items ahead and counts an attempt. Two processes never claim the same one.

@@ -38,6 +38,12 @@ SELECT occurrence FROM notifications
 WHERE rule_id = @rule_id AND channel = ANY(@channels::text[]) AND occurrence = ANY(@occurrences::text[])
 GROUP BY occurrence HAVING count(*) = cardinality(@channels::text[]);
 
+-- name: NextNotification :one
+-- Returns when the next notification is due and its channel accepts it.
+SELECT greatest(x.due_at, c.open_until)::timestamptz AS due_at FROM notifications x
+LEFT JOIN notification_channels c ON c.project_id = x.project_id AND c.name = x.channel
+WHERE x.state = 'PENDING' ORDER BY greatest(x.due_at, c.open_until) LIMIT 1;
+
 -- name: ClaimNotifications :many
 -- Moves due notifications ahead and counts an attempt. Two processes never claim the same one.
 UPDATE notifications n SET due_at = @until, attempts = n.attempts + 1

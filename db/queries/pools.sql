@@ -161,6 +161,10 @@ SELECT task_id FROM pool_work WHERE task_id = ANY (@task_ids::text[]);
 -- name: ListPoolTasks :many
 SELECT task_id FROM pool_work;
 
+-- name: AnyPoolWork :one
+-- Reports whether attempts wait for workers or run on them.
+SELECT EXISTS (SELECT 1 FROM pool_work) AS work;
+
 -- name: WaitingPoolWork :many
 -- Returns waiting attempts, of each pool those that are taken next.
 SELECT task_id, pool, labels, cpu_millis, memory_mib, gpus, gpu_type, queued_at, reason FROM pool_work

@@ -32,6 +32,10 @@ UPDATE trigger_joins SET expires_at = @expires_at WHERE id = @id;
 WITH emptied AS (UPDATE trigger_join_events e SET payload = NULL WHERE e.join_id = @id)
 UPDATE trigger_joins j SET state = @state, closed_at = @now WHERE j.id = @id;
 
+-- name: NextJoinExpiry :one
+-- Returns when the next open join expires.
+SELECT expires_at FROM trigger_joins WHERE state = 'OPEN' ORDER BY expires_at LIMIT 1;
+
 -- name: ExpiredJoins :many
 SELECT id FROM trigger_joins WHERE state = 'OPEN' AND expires_at < @now ORDER BY expires_at LIMIT @row_limit;
 

@@ -16,6 +16,12 @@ SELECT * FROM trigger_pending WHERE trigger_id = @trigger_id ORDER BY id LIMIT @
 -- name: CountPending :one
 SELECT count(*) FROM trigger_pending WHERE trigger_id = @trigger_id;
 
+-- name: NextPending :one
+-- Returns when the next trigger has its first event due.
+SELECT p.due_at FROM trigger_pending p
+WHERE NOT EXISTS (SELECT 1 FROM trigger_pending e WHERE e.trigger_id = p.trigger_id AND e.id < p.id)
+ORDER BY p.due_at LIMIT 1;
+
 -- name: DuePending :many
 -- Returns the triggers whose first event is due.
 SELECT p.trigger_id FROM trigger_pending p

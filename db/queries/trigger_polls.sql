@@ -35,9 +35,9 @@ WHERE p.trigger_id = due.trigger_id
 RETURNING p.*;
 
 -- name: NextPoll :one
--- Returns when the next trigger is due.
-SELECT x.due_at FROM trigger_polls x JOIN triggers t ON t.id = x.trigger_id
-WHERE t.enabled AND (x.leased_until IS NULL OR x.leased_until <= @now) ORDER BY x.due_at LIMIT 1;
+-- Returns when the next trigger is due and no server has its turn.
+SELECT greatest(x.due_at, x.leased_until)::timestamptz AS due_at FROM trigger_polls x JOIN triggers t ON t.id = x.trigger_id
+WHERE t.enabled ORDER BY greatest(x.due_at, x.leased_until) LIMIT 1;
 
 -- name: HoldPoll :execrows
 -- Prolongs the turn, and locks it until the end of the transaction. Returns 0 if another server has it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -27,27 +26,24 @@ const turnSteps = 20
 // harm, because each launch is a transaction that claims the backfill.
 func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
-	for {
-		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+	for ctx.Err() == nil {
+		turn, most := s.config.Watch.Turn(), db.Safety
+		running, err := s.look(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("backfills could not be launched; the next attempt retries them", "error", err)
 		}
-		timer := time.NewTimer(s.config.Every)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		case <-s.wake:
-			timer.Stop()
+		if err != nil || running > 0 {
+			most = s.config.Every
 		}
+		turn.Rest(ctx, s.wake, s.config.Every, most)
 	}
 }
 
-// look launches slots of all running backfills, as far as their limits allow.
-func (s *Service) look(ctx context.Context) error {
+// look launches slots of all running backfills, as far as their limits allow, and returns how many run.
+func (s *Service) look(ctx context.Context) (int, error) {
 	ids, err := s.queries.RunningBackfills(ctx)
 	if err != nil {
-		return fmt.Errorf("find backfills: %w", err)
+		return 0, fmt.Errorf("find backfills: %w", err)
 	}
 	var failures []error
 	more := false
@@ -73,7 +69,7 @@ func (s *Service) look(ctx context.Context) error {
 	if more {
 		s.Wake()
 	}
-	return errors.Join(failures...)
+	return len(ids), errors.Join(failures...)
 }
 
 // step launches the next slot of a backfill, or ends the backfill. It reports whether it decided a

@@ -109,6 +109,8 @@ type Config struct {
 	// Crash, when set, is called with the name of each point of a transition at which a
 	// crash must be harmless. Tests end the process there.
 	Crash func(point string)
+	// Watch reports new executions. Nil: the engine looks for them at the interval Reconcile.
+	Watch *db.Watch
 	// Reads, when set, runs the queries of the Reader, for example on a replica; nil: Pool.
 	Reads db.DBTX
 	// Meter, when set, receives counts and durations.
@@ -126,7 +128,7 @@ type Config struct {
 type Timing struct {
 	Lease          time.Duration // how long the executions of a dead loop stay blocked
 	Linger         time.Duration // how long an idle loop stays in memory
-	Reconcile      time.Duration // between two searches for executions without a driver
+	Reconcile      time.Duration // between two searches for executions without a driver, while some have not ended
 	HeartbeatGrace time.Duration // without a heartbeat for this long, an attempt is lost
 	StopGrace      time.Duration // between SIGTERM and SIGKILL
 	DeadlineGrace  time.Duration // beyond a node's timeout, before the engine stops waiting for the runner

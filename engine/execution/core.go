@@ -59,7 +59,7 @@ func newCore(c Config) (*core, error) {
 		wakes:     make(chan uuid.UUID, wakeBacklog),
 	}
 	if s.quota == nil {
-		s.quota, err = quota.New(quota.Config{Pool: c.Pool, Capacity: c.Capacity, Instance: c.Instance, Logger: c.Logger, Now: c.Now})
+		s.quota, err = quota.New(quota.Config{Pool: c.Pool, Capacity: c.Capacity, Instance: c.Instance, Watch: c.Watch, Logger: c.Logger, Now: c.Now})
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,8 @@ func (s *Service) Follow(ctx context.Context) error {
 	group.Go(func() error { return s.waker.wakeForever(ctx) })
 	group.Go(func() error { return s.waker.sendHintsForever(ctx) })
 	group.Go(func() error { return s.Watches.announceForever(ctx) })
-	group.Go(func() error { return s.Watches.listenForever(ctx, channelName, s.Watches.onChange) })
+	heard := map[string]func(string){channelName: s.Watches.onChange, driveChannel: s.Driver.onHint(ctx)}
+	group.Go(func() error { return s.Watches.listenForever(ctx, heard) })
 	group.Go(func() error { return s.Watches.pollForever(ctx) })
 	group.Go(func() error { return s.Supervisor.endObserved(ctx) })
 	return group.Wait()
@@ -43,7 +44,6 @@ func (s *Service) Lead(ctx context.Context) error {
 	if s.config.Cluster {
 		group.Go(func() error { return s.Driver.missingForever(ctx) })
 	}
-	group.Go(func() error { return s.Watches.listenForever(ctx, driveChannel, s.Driver.onHint(ctx)) })
 	return group.Wait()
 }
 

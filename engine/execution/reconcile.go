@@ -81,37 +81,46 @@ func (s *Driver) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 // reconcileForever searches for executions that no loop drives and attempts without
 // heartbeats.
 func (s *Driver) reconcileForever(ctx context.Context) error {
-	ticker := time.NewTicker(s.config.Timing.Reconcile)
-	defer ticker.Stop()
 	s.since.Store(new(s.now()))
 	misses := map[attemptID]int{}
 	// Attempts are checked only after a while: reports of attempts that ended while this
 	// server was down still arrive.
-	for look := 1; ; look++ {
-		if err := s.reconcileOnce(ctx, look%attemptChecks == 0, misses); err != nil && ctx.Err() == nil {
+	for look := 1; ctx.Err() == nil; {
+		turn, most := s.config.Watch.Turn(), db.Safety
+		live, err := s.reconcileOnce(ctx, look%attemptChecks == 0, misses)
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("reconcile", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
+		if live || err != nil {
+			most = s.config.Timing.Reconcile
+			look++
 		}
+		turn.Rest(ctx, nil, s.config.Timing.Reconcile, most)
 	}
+	return nil
 }
 
-func (s *Driver) reconcileOnce(ctx context.Context, attempts bool, misses map[attemptID]int) error {
+// reconcileOnce reports whether there are executions that have not ended, or attempts.
+func (s *Driver) reconcileOnce(ctx context.Context, attempts bool, misses map[attemptID]int) (live bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, reconcileTimeout)
 	defer cancel()
+	if live, err = s.queries.HasLiveExecutions(ctx); err != nil {
+		return false, fmt.Errorf("look for executions: %w", err)
+	}
+	if !live {
+		clear(misses)
+		return false, nil
+	}
 	s.quota.Sweep()
 	s.preempt(ctx)
-	err := s.driveUndriven(ctx)
+	err = s.driveUndriven(ctx)
 	if !attempts {
-		return err
+		return true, err
 	}
 	if s.config.Cluster {
-		return errors.Join(err, s.findSilent(ctx))
+		return true, errors.Join(err, s.findSilent(ctx))
 	}
-	return errors.Join(err, s.findMissing(ctx, misses), s.findExpired(ctx))
+	return true, errors.Join(err, s.findMissing(ctx, misses), s.findExpired(ctx))
 }
 
 // missingForever searches for attempts whose pods are gone and whose end was not observed.

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	announceEvery = 50 * time.Millisecond // interval of notifications to other processes
+	announceEvery = 50 * time.Millisecond // minimum interval of notifications to other processes
 	listenRetry   = time.Second
 	channelName   = "flowforge_changed"
 )
@@ -27,6 +27,7 @@ type hub struct {
 	homes    map[uuid.UUID]uuid.UUID                  // projects of executions, as far as they are known
 	seen     map[uuid.UUID]int64                      // event_seq, or pulse of a project, at the last poll
 	pending  map[uuid.UUID]struct{}                   // to be announced to other processes
+	signal   chan struct{}                            // pending has an execution
 }
 
 // maxHomes limits the executions whose project the hub caches.
@@ -39,6 +40,7 @@ func newHub() *hub {
 		homes:    map[uuid.UUID]uuid.UUID{},
 		seen:     map[uuid.UUID]int64{},
 		pending:  map[uuid.UUID]struct{}{},
+		signal:   make(chan struct{}, 1),
 	}
 }
 
@@ -137,19 +139,29 @@ func (s *core) changed(id uuid.UUID) {
 	s.hub.mu.Lock()
 	s.hub.pending[id] = struct{}{}
 	s.hub.mu.Unlock()
+	select {
+	case s.hub.signal <- struct{}{}:
+	default:
+	}
 }
 
 // announceForever sends collected hints to the other processes, outside the transactions
 // that caused them: a NOTIFY takes a lock that all commits share.
 func (s *WatchService) announceForever(ctx context.Context) error {
-	ticker := time.NewTicker(announceEvery)
-	defer ticker.Stop()
+	rest := time.NewTimer(0)
+	defer rest.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-ticker.C:
+		case <-s.hub.signal:
 		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rest.C:
+		}
+		rest.Reset(announceEvery)
 		s.hub.mu.Lock()
 		ids := make([]uuid.UUID, 0, len(s.hub.pending))
 		for id := range s.hub.pending {
@@ -166,10 +178,10 @@ func (s *WatchService) announceForever(ctx context.Context) error {
 	}
 }
 
-// listenForever receives the notifications of other processes on a channel.
-func (s *WatchService) listenForever(ctx context.Context, channel string, heard func(payload string)) error {
+// listenForever receives the notifications of other processes. heard has a function for each channel.
+func (s *WatchService) listenForever(ctx context.Context, heard map[string]func(payload string)) error {
 	for ctx.Err() == nil {
-		if err := s.listen(ctx, channel, heard); err != nil && ctx.Err() == nil {
+		if err := s.listen(ctx, heard); err != nil && ctx.Err() == nil {
 			s.config.Logger.Debug("listen for changes", "error", err)
 		}
 		select {
@@ -180,22 +192,24 @@ func (s *WatchService) listenForever(ctx context.Context, channel string, heard 
 	return nil
 }
 
-func (s *WatchService) listen(ctx context.Context, channel string, heard func(payload string)) error {
+func (s *WatchService) listen(ctx context.Context, heard map[string]func(payload string)) error {
 	pooled, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	conn := pooled.Hijack() // do not return a listening session to the pool
 	defer conn.Close(context.WithoutCancel(ctx))
-	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
-		return err
+	for channel := range heard {
+		if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+			return err
+		}
 	}
 	for {
 		n, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
-		heard(n.Payload)
+		heard[n.Channel](n.Payload)
 	}
 }
 

@@ -34,7 +34,8 @@ type Config struct {
 	Pool   *pgxpool.Pool
 	Reads  db.DBTX       // runs the queries of readers, for example on a replica; nil: Pool
 	Keep   time.Duration // how long events are kept; 0: DefaultKeep
-	Every  time.Duration // between two copies; 0: 250 ms
+	Every  time.Duration // the minimum between two copies; 0: 250 ms
+	Watch  *db.Watch     // reports new events; nil: Run looks for them at the interval Every
 	Copied func()        // called after new events were copied
 	Logger *slog.Logger
 	Now    func() time.Time
@@ -90,6 +91,7 @@ type Event struct {
 func (s *Service) Run(ctx context.Context) {
 	var pruned time.Time
 	for ctx.Err() == nil {
+		turn, most := s.config.Watch.Turn(), db.Safety
 		n, err := s.Relay(ctx)
 		if err == nil && s.config.Now().Sub(pruned) >= time.Minute {
 			pruned = s.config.Now()
@@ -97,15 +99,11 @@ func (s *Service) Run(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("events could not be copied to the feed; the next attempt copies them", "error", err)
+			most = s.config.Every
 		}
 		if n > 0 {
 			s.config.Copied()
 		}
-		timer := time.NewTimer(s.config.Every)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		turn.Rest(ctx, nil, s.config.Every, most)
 	}
 }

@@ -56,9 +56,10 @@ type Config struct {
 	Dialer    message.Dialer // reaches the mail server
 	PublicURL string         // of the site, without a slash at the end; e-mails link to it
 
-	// Every is how often the loop looks for events and due e-mails without a wake-up. Zero means two
-	// seconds.
+	// Every is how often the loop looks for events and due e-mails, at most. Zero means two seconds.
 	Every time.Duration
+	// Watch reports new events and e-mails. Nil: the loop looks for them at the interval Every.
+	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)
 
@@ -110,12 +111,9 @@ func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { s.runFeed(ctx) })
-	all.Go(func() { // a mail server that does not answer delays no items
-		for ctx.Err() == nil {
-			s.logged(ctx, "e-mails to persons could not be sent; the next attempt retries them", s.sendDue(ctx))
-			s.waitForWork(ctx, nil)
-		}
-	})
+	if s.config.Mail.Set() {
+		all.Go(func() { s.runMail(ctx) }) // a mail server that does not answer delays no items
+	}
 	all.Wait()
 }
 
@@ -123,27 +121,45 @@ func (s *Service) Run(ctx context.Context) {
 func (s *Service) runFeed(ctx context.Context) {
 	var cleaned time.Time
 	for ctx.Err() == nil {
+		turn, most := s.config.Watch.Turn(), db.Safety
 		more, err := s.Receive(ctx)
+		if err != nil {
+			most = s.config.Every
+		}
 		s.logged(ctx, "events could not be passed to inboxes; the next attempt retries them", err)
 		if now := time.Now(); now.Sub(cleaned) >= cleans {
 			cleaned = now
 			s.logged(ctx, "old items of inboxes could not be removed", s.clean(ctx))
 		}
 		if !more || err != nil {
-			s.waitForWork(ctx, s.wake)
+			turn.Rest(ctx, s.wake, s.config.Every, most)
 		}
 	}
 }
 
-// waitForWork waits for the next pass, or for wake.
-func (s *Service) waitForWork(ctx context.Context, wake <-chan struct{}) {
-	timer := time.NewTimer(s.config.Every)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	case <-wake:
+// runMail sends e-mails until ctx ends.
+func (s *Service) runMail(ctx context.Context) {
+	for ctx.Err() == nil {
+		turn, most := s.config.Watch.Turn(), s.config.Every
+		err := s.sendDue(ctx)
+		s.logged(ctx, "e-mails to persons could not be sent; the next attempt retries them", err)
+		if err == nil {
+			most = s.untilMail(ctx)
+		}
+		turn.Rest(ctx, nil, s.config.Every, most)
 	}
+}
+
+// untilMail is how long the loop waits at most: until the next e-mail is due.
+func (s *Service) untilMail(ctx context.Context) time.Duration {
+	due, err := s.queries.NextInboxMail(ctx)
+	if db.IsNoRows(err) {
+		return db.Safety
+	}
+	if err != nil {
+		return s.config.Every
+	}
+	return db.RestUntil(&due, s.now(), s.config.Every)
 }
 
 // clean removes old items.

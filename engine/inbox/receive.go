@@ -51,6 +51,14 @@ func (s *Service) Receive(ctx context.Context) (more bool, err error) {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return false, err
 	}
+	// A lock is a change, and must not wake the loops that rest.
+	news, err := s.queries.InboxHasNews(ctx)
+	if err != nil {
+		return false, fmt.Errorf("position in the feed: %w", err)
+	}
+	if !news {
+		return false, nil
+	}
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		at, err := q.LockInboxFeed(ctx)
 		if err != nil {

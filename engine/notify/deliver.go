@@ -36,26 +36,42 @@ func backoff() []time.Duration {
 func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	var watched, cleaned time.Time
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-s.wake:
-		}
+	for ctx.Err() == nil {
+		turn := s.config.Watch.Turn()
+		rules := true // whether something may need to be watched
 		if now := time.Now(); now.Sub(watched) >= watches {
 			watched = now
-			s.logged(ctx, "notifications about waiting work could not be stored; the next attempt retries them", s.watch(ctx))
+			var err error
+			rules, err = s.watch(ctx)
+			s.logged(ctx, "notifications about waiting work could not be stored; the next attempt retries them", err)
 		}
-		s.logged(ctx, "notifications could not be sent; the next attempt retries them", s.sendDue(ctx))
+		err := s.sendDue(ctx)
+		s.logged(ctx, "notifications could not be sent; the next attempt retries them", err)
 		if now := time.Now(); now.Sub(cleaned) >= cleans {
 			cleaned = now
 			s.logged(ctx, "old notifications could not be removed", s.queries.DeleteOldNotifications(ctx, new(s.now().Add(-KeepMessages))))
 		}
-		timer.Reset(s.config.Every)
+		most := s.config.Every
+		if err == nil {
+			most = s.untilNext(ctx)
+		}
+		if rules {
+			most = min(most, max(watches-time.Since(watched), 0))
+		}
+		turn.Rest(ctx, s.wake, s.config.Every, most)
 	}
+}
+
+// untilNext is how long the loop waits at most: until the next message is due.
+func (s *Service) untilNext(ctx context.Context) time.Duration {
+	due, err := s.queries.NextNotification(ctx)
+	if db.IsNoRows(err) {
+		return db.Safety
+	}
+	if err != nil {
+		return s.config.Every
+	}
+	return db.RestUntil(&due, s.now(), s.config.Every)
 }
 
 func (s *Service) logged(ctx context.Context, what string, err error) {

@@ -31,8 +31,10 @@ type Config struct {
 	Dialer    message.Dialer
 	PublicURL string // of the site, without a slash at the end; messages link to it
 
-	// Every is how often the loop looks for due messages. Zero means a second.
+	// Every is how often the loop looks for due messages, at most. Zero means a second.
 	Every time.Duration
+	// Watch reports new messages. Nil: the loop looks for them at the interval Every.
+	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)
 

@@ -21,8 +21,9 @@ const (
 )
 
 // watch stores the messages about what waits for a person or for capacity, about executions that miss
-// their deadline, about schedules and triggers that are paused or launch nothing, and about stages of models.
-func (s *Service) watch(ctx context.Context) error {
+// their deadline, about schedules and triggers that are paused or launch nothing, and about stages of models. It
+// reports whether there are rules about them.
+func (s *Service) watch(ctx context.Context) (rules bool, err error) {
 	finders := map[Event]func(context.Context, db.NotificationRule) error{
 		Waiting: s.watchWaiting, Overdue: s.watchOverdue, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, TriggerPaused: s.watchTriggers, StageChanged: s.watchStages,
 		ScheduleRefused: func(ctx context.Context, rule db.NotificationRule) error {
@@ -36,21 +37,21 @@ func (s *Service) watch(ctx context.Context) error {
 	for event := range finders {
 		watched = append(watched, string(event))
 	}
-	rules, err := s.queries.ListRulesOfEvents(ctx, watched, nil)
+	rows, err := s.queries.ListRulesOfEvents(ctx, watched, nil)
 	if err != nil {
-		return fmt.Errorf("find notification rules: %w", err)
+		return true, fmt.Errorf("find notification rules: %w", err)
 	}
-	for _, rule := range rules {
+	for _, rule := range rows {
 		for event, find := range finders {
 			if !slices.Contains(rule.Events, string(event)) {
 				continue
 			}
 			if err := find(ctx, rule); err != nil {
-				return err
+				return true, err
 			}
 		}
 	}
-	return nil
+	return len(rows) > 0, nil
 }
 
 // eachPage reads all rows in pages, and stores a message for each row that has none yet. The

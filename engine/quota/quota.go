@@ -35,6 +35,7 @@ type Config struct {
 	Requests fair.Vector
 	// Instance identifies this server among all servers on the database.
 	Instance string
+	Watch    *db.Watch // reports changed limits; nil: Run looks for them at the interval Poll
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Timing   Timing
@@ -42,7 +43,7 @@ type Config struct {
 
 // Timing holds the intervals of a Service; zero fields take the defaults.
 type Timing struct {
-	Poll      time.Duration // interval of checks for changed limits: 500 ms
+	Poll      time.Duration // minimum interval of checks for changed limits: 500 ms
 	Reconcile time.Duration // interval of comparisons of counters with reservations: 1 min
 	Lease     time.Duration // how long a reservation is valid before its attempt starts: 60 s
 }
@@ -151,25 +152,28 @@ func (s *Service) Prepare(ctx context.Context) error {
 // Run follows changes of limits, withdraws unclaimed offers, compares counters with
 // reservations and stores samples, until ctx ends.
 func (s *Service) Run(ctx context.Context) error {
-	poll := time.NewTicker(s.config.Timing.Poll)
-	defer poll.Stop()
-	minute := time.NewTicker(s.config.Timing.Reconcile)
-	defer minute.Stop()
-	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-poll.C:
-			s.fair.Sweep()
-			if err = s.follow(ctx); s.stale.Swap(false) {
-				err = errors.Join(err, s.refresh(ctx))
-			}
-		case <-minute.C:
-			err = s.maintain(ctx)
+	timing := s.config.Timing
+	maintained := time.Now()
+	for ctx.Err() == nil {
+		turn := s.config.Watch.Turn()
+		s.fair.Sweep()
+		err := s.follow(ctx)
+		if s.stale.Swap(false) {
+			err = errors.Join(err, s.refresh(ctx))
 		}
+		if time.Since(maintained) >= timing.Reconcile {
+			maintained = time.Now()
+			err = errors.Join(err, s.maintain(ctx))
+		}
+		most := min(db.Safety, timing.Reconcile-time.Since(maintained))
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("quotas", "error", err)
+			most = timing.Poll
 		}
+		if len(s.fair.WaitingExecutions()) > 0 { // their offers expire
+			most = min(most, timing.Poll)
+		}
+		turn.Rest(ctx, nil, timing.Poll, most)
 	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/schedule"
 )
 
@@ -33,7 +34,7 @@ func TestFailuresWait(t *testing.T) {
 	require.Equal(t, config.Every, schedules.Look(ctx), "the fire is still due")
 	require.Empty(t, b.occurrences(sc.ID))
 	available = true
-	require.Equal(t, config.Every, schedules.Look(ctx))
+	require.Equal(t, db.Safety, schedules.Look(ctx), "nothing is due soon")
 	require.Equal(t, []schedule.State{schedule.Launched}, b.states(sc.ID), "the next attempt retries them")
 }
 

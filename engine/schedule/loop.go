@@ -32,15 +32,10 @@ func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	var checked, cleaned time.Time
 	for {
-		woken := false
-		timer := time.NewTimer(s.look(ctx))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		turn := s.config.Watch.Turn()
+		woken := turn.Rest(ctx, s.wake, s.config.Every, s.look(ctx))
+		if ctx.Err() != nil {
 			return
-		case <-timer.C:
-		case <-s.wake:
-			woken = true
 		}
 		if now := time.Now(); woken || now.Sub(checked) > slowly {
 			checked = now
@@ -55,7 +50,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-// look processes everything that is due, and returns how long to wait until the next pass.
+// look processes everything that is due, and returns how long to wait for the next pass without a change.
 func (s *Service) look(ctx context.Context) time.Duration {
 	err := s.fireAll(ctx)
 	s.logged(ctx, "schedules could not be run; the next attempt retries them", err)
@@ -68,17 +63,20 @@ func (s *Service) logged(ctx context.Context, what string, err error) {
 	}
 }
 
-// waitTime returns how long the loop waits: until the next run, but at most Every. After a failure
-// it waits for Every, because the failed run is still due.
+// waitTime returns how long the loop waits at most: until the next run. After a failure it waits for
+// Every, because the failed run is still due.
 func (s *Service) waitTime(ctx context.Context, failed bool) time.Duration {
 	if failed {
 		return s.config.Every
 	}
 	due, err := s.queries.NextDue(ctx)
-	if err != nil || due == nil {
+	if db.IsNoRows(err) {
+		return db.Safety
+	}
+	if err != nil {
 		return s.config.Every
 	}
-	return min(max(due.Sub(s.now()), 10*time.Millisecond), s.config.Every)
+	return db.RestUntil(due, s.now(), 10*time.Millisecond)
 }
 
 // fireAll processes the due runs of all schedules.

@@ -28,8 +28,10 @@ type Config struct {
 	// launched by the owner of the schedule.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
-	// Every is how often the loop checks for schedules that other processes made due. Zero means a second.
+	// Every is the minimum time between two checks for schedules that other processes made due. Zero means a second.
 	Every time.Duration
+	// Watch reports such schedules. Nil: the loop looks for them at the interval Every.
+	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)
 

@@ -30,17 +30,16 @@ func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	d := driver{s: s, slots: make(chan struct{}, together), busy: map[uuid.UUID]bool{}}
 	defer d.all.Wait()
-	ticks := time.NewTicker(s.config.Every)
-	defer ticks.Stop()
-	for {
-		if err := d.look(ctx); err != nil && ctx.Err() == nil {
+	for ctx.Err() == nil {
+		turn, most := s.config.Watch.Turn(), db.Safety
+		open, err := d.look(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("sweeps could not be driven; the next attempt retries them", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticks.C:
-		case <-s.wake:
+		if err != nil || open > 0 { // their metrics are not in this database
+			most = s.config.Every
+		}
+		if turn.Rest(ctx, s.wake, s.config.Every, most) {
 			rest := time.NewTimer(leastGap) // many executions may end at once
 			select {
 			case <-ctx.Done():
@@ -60,10 +59,11 @@ type driver struct {
 	busy map[uuid.UUID]bool
 }
 
-func (d *driver) look(ctx context.Context) error {
+// look advances the sweeps that have not ended, and returns how many there are.
+func (d *driver) look(ctx context.Context) (int, error) {
 	ids, err := d.s.queries.OpenInputSweeps(ctx)
 	if err != nil {
-		return fmt.Errorf("list open sweeps: %w", err)
+		return 0, fmt.Errorf("list open sweeps: %w", err)
 	}
 	for _, id := range ids {
 		d.mu.Lock()
@@ -74,7 +74,7 @@ func (d *driver) look(ctx context.Context) error {
 			d.all.Go(func() { d.advance(ctx, id) })
 		}
 	}
-	return nil
+	return len(ids), nil
 }
 
 func (d *driver) advance(ctx context.Context, id uuid.UUID) {

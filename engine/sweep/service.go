@@ -42,6 +42,8 @@ type Config struct {
 
 	// Every is how often the driver looks at sweeps that have not ended. Zero means a second.
 	Every time.Duration
+	// Watch reports new sweeps. Nil: the driver looks for them as often.
+	Watch *db.Watch
 	// Settle is how long points of a metric may arrive after the end of a run. Zero means 3 s.
 	Settle time.Duration
 	// Crash, when set, is called with the name of each point where a crash must be harmless.

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// passInterval is the time between two passes without a wake-up.
+	// passInterval is the minimum time between two passes without a wake-up, and the time after a failure.
 	passInterval = 2 * time.Second
 	// feedChunk is how many positions of the feed one step reads.
 	feedChunk = 500
@@ -41,6 +41,7 @@ func (s *Service) Run(ctx context.Context) {
 func (s *Service) runFeed(ctx context.Context) {
 	var pruned time.Time
 	for ctx.Err() == nil {
+		turn := s.config.Watch.Turn()
 		more, err := s.ReceiveEvents(ctx)
 		if err == nil && !more {
 			_, err = s.ExpireJoins(ctx)
@@ -52,9 +53,25 @@ func (s *Service) runFeed(ctx context.Context) {
 			s.config.Logger.Warn("events could not be passed to triggers; the next attempt retries them", "error", err)
 		}
 		if !more || err != nil {
-			waitForSignal(ctx, s.wake, passInterval)
+			turn.Rest(ctx, s.wake, passInterval, s.until(ctx, err, passInterval, s.queries.NextJoinExpiry))
 		}
 	}
+}
+
+// until is how long a loop waits at most: until the time that next reads, which has no row if there is
+// none, but at least least. After a failure it is passInterval.
+func (s *Service) until(ctx context.Context, failed error, least time.Duration, next func(context.Context) (time.Time, error)) time.Duration {
+	if failed != nil {
+		return passInterval
+	}
+	due, err := next(ctx)
+	if db.IsNoRows(err) {
+		return db.Safety
+	}
+	if err != nil {
+		return passInterval
+	}
+	return db.RestUntil(&due, s.now(), least)
 }
 
 // ReceiveEvents passes the next events of the feed to the triggers that wait for them, and

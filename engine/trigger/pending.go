@@ -106,10 +106,12 @@ func retryAfter(failures int32) time.Duration {
 // runRetries retries launches until ctx ends.
 func (s *Service) runRetries(ctx context.Context) {
 	for ctx.Err() == nil {
-		if err := s.RetryPending(ctx); err != nil && ctx.Err() == nil {
+		turn := s.config.Watch.Turn()
+		err := s.RetryPending(ctx)
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("launches of triggers could not be repeated; the next attempt retries them", "error", err)
 		}
-		waitForSignal(ctx, s.retry, passInterval)
+		turn.Rest(ctx, s.retry, passInterval, s.until(ctx, err, passInterval, s.queries.NextPending))
 	}
 }
 

@@ -60,6 +60,7 @@ func (s polling) runPolls(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		turn := s.config.Watch.Turn()
 		p, err := s.claimPoll(ctx)
 		if p != nil {
 			all.Go(func() {
@@ -72,7 +73,7 @@ func (s polling) runPolls(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("triggers could not be polled; the next attempt retries them", "error", err)
 		}
-		waitForSignal(ctx, s.due, s.untilPoll(ctx, err != nil))
+		turn.Rest(ctx, s.due, passInterval, s.until(ctx, err, 10*time.Millisecond, s.queries.NextPoll))
 	}
 }
 
@@ -80,30 +81,6 @@ func (s polling) logPoll(ctx context.Context, p *poll, err error) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errTurnLost) {
 		s.config.Logger.Warn("the poll of a trigger could not be stored", "trigger", p.row.ID, "error", err)
 	}
-}
-
-// waitForSignal waits for a time or a signal.
-func waitForSignal(ctx context.Context, signal <-chan struct{}, wait time.Duration) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	case <-signal:
-	}
-}
-
-// untilPoll returns how long to wait for the next poll, at most passInterval.
-func (s polling) untilPoll(ctx context.Context, failed bool) time.Duration {
-	if failed {
-		return passInterval
-	}
-	now := s.now()
-	due, err := s.queries.NextPoll(ctx, &now)
-	if err != nil {
-		return passInterval
-	}
-	return min(max(due.Sub(now), 10*time.Millisecond), passInterval)
 }
 
 // PollDue polls all triggers that are due, one after the other, and returns how many polls it made.
