@@ -42,8 +42,12 @@ function place(table) {
   }
 }
 
-// go shows the page of an address in place of this one and returns the focus to a column.
+let requested = 0;
+
+// go shows the page of an address in place of this one and returns the focus to a column. A later
+// call replaces an earlier one that waits for its page.
 async function go(url, { column, tool, announcement }) {
+  const mine = ++requested;
   const old = document.getElementById("run-page");
   const wrap = old.querySelector(".table-wrap");
   const left = wrap?.scrollLeft ?? 0;
@@ -52,12 +56,14 @@ async function go(url, { column, tool, announcement }) {
   const answer = await fetch(url, { headers: { Accept: "text/html" } }).catch(() => null);
   const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
   const fresh = page && page.getElementById("run-page");
+  if (mine !== requested) return;
   if (!fresh) {
     location.assign(url); // the server says what is wrong
     return;
   }
   if (open) fresh.querySelector("#column-choice")?.setAttribute("open", "");
-  await htmx.swap({ sourceElement: old, target: old, text: fresh.outerHTML, swap: "outerHTML" });
+  const target = document.getElementById("run-page"); // the list may have refreshed itself
+  await htmx.swap({ sourceElement: target, target, text: fresh.outerHTML, swap: "outerHTML" });
   history.replaceState(history.state, "", answer.url);
   const now = document.getElementById("run-page");
   const table = now.querySelector(".table-wrap");
