@@ -130,6 +130,21 @@ func TestFormBombs(t *testing.T) {
 	}
 }
 
+// TestSignInFormsAreBounded: anyone can send them.
+func TestSignInFormsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	signIn := func(padding int) reply {
+		media, body := multipartForm(t, func(w *multipart.Writer) {
+			require.NoError(t, w.WriteField("padding", strings.Repeat("x", padding)))
+			require.NoError(t, w.WriteField("token", b.links.Issue()))
+		})
+		return b.nobody.send(t, http.MethodPost, "/login", media, body)
+	}
+	require.Equal(t, http.StatusSeeOther, signIn(1<<10).status)
+	require.Equal(t, http.StatusUnauthorized, signIn(11<<20).status, "the token is behind the limit")
+}
+
 // TestCompressedRequestsDoNotUnfold: a few kilobytes that are gigabytes.
 func TestCompressedRequestsDoNotUnfold(t *testing.T) {
 	t.Parallel()
