@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"github.com/playwright-community/playwright-go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,4 +29,18 @@ func TestThePaletteFindsPagesAndCommands(t *testing.T) {
 	fill(t, page.Locator("#palette-q"), "shortcuts")
 	click(t, page.Locator("#palette-pages [data-dialog=keys]"))
 	visible(t, page.Locator("#keys"))
+}
+
+// TestASlowSearchHoldsUpNoOther: the results are those of the last text, even while an earlier search
+// waits for the server.
+func TestASlowSearchHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	page := open(t, options{})
+	visit(t, page, "/")
+	require.NoError(t, page.Route("**/search?q=d", func(playwright.Route) {})) // never answered
+	press(t, page, "Control+k")
+	for _, text := range []string{"d", "di", "dig"} {
+		_, err := page.ExpectRequest("**/search?q="+text, func() error { return page.Locator("#palette-q").Fill(text) })
+		require.NoError(t, err, "no search for %s", text)
+	}
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"testing"
 
+	"github.com/playwright-community/playwright-go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,4 +46,33 @@ func TestRenderersOfTheExamples(t *testing.T) {
 	visible(t, radio(plain, "colors", "viridis"))
 	counts(t, plain.Locator("iframe"), 0)
 	noSidewaysScroll(t, plain)
+}
+
+// TestARemovedRendererIsForgotten: a swap of the page removes the listeners of the frames in it.
+func TestARemovedRendererIsForgotten(t *testing.T) {
+	t.Parallel()
+	shared.server.flowforge(t, "apply", "../examples/renderers")
+	page := open(t, options{tolerates: []string{"Content-Security-Policy directive 'webrtc'"}})
+	require.NoError(t, page.AddInitScript(playwright.Script{Content: new(`
+		window.heard = 0;
+		for (const [name, by] of [["addEventListener", 1], ["removeEventListener", -1]]) {
+			const own = window[name];
+			window[name] = function (kind, ...rest) {
+				if (kind === "message") window.heard += by;
+				return own.call(window, kind, ...rest);
+			};
+		}`)}))
+	visit(t, page, "/workflows/examples.cloud/launch")
+	visible(t, page.FrameLocator("iframe.renderer-frame").GetByLabel("magma"))
+	heard, err := page.Evaluate(`() => {
+		const place = document.querySelector("[data-renderer]"), before = window.heard;
+		const next = place.cloneNode(true);
+		next.querySelector("iframe").remove();
+		delete next.dataset.rendererOn;
+		place.replaceWith(next);
+		document.dispatchEvent(new Event("htmx:after:swap"));
+		return new Promise((done) => setTimeout(() => done([before, window.heard]), 500));
+	}`)
+	require.NoError(t, err)
+	require.Equal(t, []any{1, 1}, heard)
 }

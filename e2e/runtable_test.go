@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/playwright-community/playwright-go"
@@ -98,4 +99,39 @@ func TestColumnsMoveStayAndTakeAWidth(t *testing.T) {
 	fill(t, plain.Locator(`[name="width:state"]`), "150")
 	click(t, button(plain, "Show these columns"))
 	columnsOf(t, plain, "user~pin", "state~150")
+}
+
+// TestALateAnswerReplacesNoLaterLayout: a second column moves before the answer to the first arrives.
+func TestALateAnswerReplacesNoLaterLayout(t *testing.T) {
+	t.Parallel()
+	path := formWorkflow(t, "late.columns")
+	name := strings.Split(path, "/")[2]
+	shared.server.launch(t, name, map[string]any{"data": "letters@3", "epochs": 1})
+	page := open(t, options{})
+	visit(t, page, "/executions?where="+url.QueryEscape("workflow = "+name)+"&columns=user,state,created")
+	visible(t, page.Locator(`th[data-column="user"]`))
+
+	var once sync.Once
+	held := make(chan playwright.Route, 1)
+	answers := regexp.MustCompile(`/executions\?.*columns=`)
+	require.NoError(t, page.Route(answers, func(r playwright.Route) {
+		isFirst := false
+		once.Do(func() { isFirst = true })
+		if isFirst {
+			held <- r
+			return
+		}
+		_ = r.Continue()
+	}))
+	require.NoError(t, page.Locator(`th[data-column="user"]`).Hover())
+	click(t, page.GetByLabel("Move user right"))
+	first := <-held
+	require.NoError(t, page.Locator(`th[data-column="created"]`).Hover())
+	click(t, page.GetByLabel("Move created left"))
+	columnsOf(t, page, "user", "created", "state")
+	_, err := page.ExpectResponse(answers, func() error { return first.Continue() })
+	require.NoError(t, err)
+	_, err = page.Evaluate(`() => new Promise((done) => setTimeout(done, 300))`) // the page reads it
+	require.NoError(t, err)
+	columnsOf(t, page, "user", "created", "state")
 }

@@ -7,6 +7,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -128,6 +129,39 @@ func TestFormBombs(t *testing.T) {
 		assert.Less(t, r.status, 500, page)
 		assert.GreaterOrEqual(t, r.status, 400, page)
 	}
+}
+
+// TestSignInFormsAreBounded: anyone can send them.
+func TestSignInFormsAreBounded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	signIn := func(padding int) reply {
+		media, body := multipartForm(t, func(w *multipart.Writer) {
+			require.NoError(t, w.WriteField("padding", strings.Repeat("x", padding)))
+			require.NoError(t, w.WriteField("token", b.links.Issue()))
+		})
+		return b.nobody.send(t, http.MethodPost, "/login", media, body)
+	}
+	require.Equal(t, http.StatusSeeOther, signIn(1<<10).status)
+	require.Equal(t, http.StatusUnauthorized, signIn(11<<20).status, "the token is behind the limit")
+}
+
+// TestAnUploadedDefinitionLeavesNoFile: a form spills files to the disk.
+func TestAnUploadedDefinitionLeavesNoFile(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	b := setup(t)
+	media, body := multipartForm(t, func(w *multipart.Writer) {
+		file, err := w.CreateFormFile("file", "large.yaml")
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(file, "name: large\nversion: 1.0.0\noperators: [{name: a, type: noop}]\n%s", strings.Repeat("# a comment\n", 200_000))
+		require.NoError(t, err)
+	})
+	r := b.admin.send(t, http.MethodPost, "/register", media, body)
+	require.Less(t, r.status, 500, "it was read, whatever it says")
+	left, err := filepath.Glob(filepath.Join(folder, "multipart-*"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 // TestCompressedRequestsDoNotUnfold: a few kilobytes that are gigabytes.

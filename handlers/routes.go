@@ -49,7 +49,7 @@ func New(d Deps) *Site {
 	a.metaflow.Mount(r)                                                  // a run sends many requests, so they are not limited per minute
 	r.Group(func(r chi.Router) {
 		r.Use(d.Site.SameOrigin, d.Site.Authenticate, d.Site.Limit, d.Site.FromReplica(isList()), a.executions.ShortIDs)
-		a.account.MountSignIn(r)
+		a.account.MountSignIn(r.With(d.bodies().Bound))
 		a.api.Mount(r)
 		a.scheduler.Mount(r)
 		a.mountUploads(r)

@@ -82,6 +82,9 @@ func sentDocument(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err := r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) { //nolint:gosec // bounded one line above
 		return nil, apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
 	}
+	if r.MultipartForm != nil { // the server removes the files of its own copy of the request only
+		defer func() { _ = r.MultipartForm.RemoveAll() }()
+	}
 	file, header, err := r.FormFile("file")
 	if err == nil && header.Size > 0 {
 		defer file.Close()

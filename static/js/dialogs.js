@@ -39,8 +39,9 @@ function setUpPalette(palette) {
     const first = entered();
     for (const item of palette.querySelectorAll(".menu-item")) item.toggleAttribute("data-first", item === first);
   };
-  palette.addEventListener("htmx:after:swap", () => {
-    searching = false;
+  palette.addEventListener("htmx:after:swap", (event) => {
+    const of = new URL(event.detail.ctx.request.action, location.href).searchParams.get("q");
+    searching = of !== input.value; // the user may have typed on
     mark();
   });
   input.addEventListener("input", () => {

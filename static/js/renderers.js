@@ -12,7 +12,14 @@ const PERIOD_MS = 2000;
 const MAX_HEIGHT = 1200;
 const MIN_HEIGHT = 40;
 
+const systemTheme = matchMedia("(prefers-color-scheme: dark)");
+
+const live = new Set();
+
 export function setUp() {
+  for (const renderer of live) {
+    if (!renderer.place.isConnected) renderer.stop(); // a swap removed it
+  }
   for (const place of document.querySelectorAll("[data-renderer]:not([data-renderer-on])")) {
     place.dataset.rendererOn = "true";
     new Renderer(place);
@@ -30,9 +37,6 @@ class Renderer {
     this.loads = 0;
     this.times = [];
     this.receive = this.receive.bind(this);
-    const changed = () => this.send({ type: "theme", theme: theme() });
-    this.themes = new MutationObserver(changed);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
     if (this.text().length > MAX_VALUE) {
       this.showMessage("The value is too large for the type's custom view.");
       return;
@@ -49,7 +53,11 @@ class Renderer {
     this.frame.addEventListener("load", () => {
       if (++this.loads > 1) this.end("navigated away");
     });
+    live.add(this);
     addEventListener("message", this.receive);
+    this.changed = () => this.send({ type: "theme", theme: theme() });
+    systemTheme.addEventListener("change", this.changed);
+    this.themes = new MutationObserver(this.changed);
     this.themes.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
     this.timer = setTimeout(() => this.end("did not respond"), READY_MS);
     this.frame.src = this.place.dataset.renderer;
@@ -221,10 +229,16 @@ class Renderer {
     this.note.classList.toggle("error", error && text !== "");
   }
 
-  end(what) {
+  stop() {
+    live.delete(this);
     clearTimeout(this.timer);
     this.themes.disconnect();
+    systemTheme.removeEventListener("change", this.changed);
     removeEventListener("message", this.receive);
+  }
+
+  end(what) {
+    this.stop();
     this.frame.remove();
     this.frame = null;
     this.builtIn.hidden = false;
@@ -274,5 +288,5 @@ async function beginning(response, from, last) {
 function theme() {
   const set = document.documentElement.dataset.theme;
   if (set === "dark" || set === "light") return set;
-  return matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  return systemTheme.matches ? "dark" : "light";
 }

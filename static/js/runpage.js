@@ -19,7 +19,7 @@ export async function showPage(url) {
   const mine = ++turn;
   const answer = await fetch(url, { headers: { Accept: "text/html" } }).catch(() => null);
   const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (mine !== turn) return null; // the reader has gone on
+  if (mine !== turn) return null; // a later call replaces this one
   const old = document.getElementById("run-page");
   const left = old.querySelector(".table-wrap")?.scrollLeft ?? 0;
   const open = ["#column-choice", ".metric-choice"].filter((name) => old.querySelector(name)?.open);

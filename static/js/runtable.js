@@ -39,7 +39,8 @@ function place(table) {
   }
 }
 
-// go shows the page of an address in place of this one and returns the focus to a column.
+// go shows the page of an address in place of this one and returns the focus to a column. A later
+// call replaces an earlier one that waits for its page.
 async function go(url, { column, tool, announcement }) {
   const inChooser = document.activeElement?.closest("#column-choice") !== null;
   const now = await showPage(url);
