@@ -116,3 +116,9 @@ func family(roots []int) map[int]stat {
 	}
 	return members
 }
+
+// Parent returns the parent of a process.
+func Parent(pid int) (int, error) {
+	s, err := statOf(pid)
+	return s.parent, err
+}
