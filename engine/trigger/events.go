@@ -53,14 +53,14 @@ func (s *Service) runFeed(ctx context.Context) {
 			s.config.Logger.Warn("events could not be passed to triggers; the next attempt retries them", "error", err)
 		}
 		if !more || err != nil {
-			turn.Rest(ctx, s.wake, passInterval, s.until(ctx, err, passInterval, s.queries.NextJoinExpiry))
+			turn.Rest(ctx, s.wake, passInterval, until(ctx, s.now(), err, passInterval, s.queries.NextJoinExpiry))
 		}
 	}
 }
 
 // until is how long a loop waits at most: until the time that next reads, which has no row if there is
 // none, but at least least. After a failure it is passInterval.
-func (s *Service) until(ctx context.Context, failed error, least time.Duration, next func(context.Context) (time.Time, error)) time.Duration {
+func until(ctx context.Context, now time.Time, failed error, least time.Duration, next func(context.Context) (time.Time, error)) time.Duration {
 	if failed != nil {
 		return passInterval
 	}
@@ -71,7 +71,7 @@ func (s *Service) until(ctx context.Context, failed error, least time.Duration, 
 	if err != nil {
 		return passInterval
 	}
-	return db.RestUntil(&due, s.now(), least)
+	return db.RestUntil(&due, now, least)
 }
 
 // ReceiveEvents passes the next events of the feed to the triggers that wait for them, and

@@ -111,7 +111,7 @@ func (s *Service) runRetries(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("launches of triggers could not be repeated; the next attempt retries them", "error", err)
 		}
-		turn.Rest(ctx, s.retry, passInterval, s.until(ctx, err, passInterval, s.queries.NextPending))
+		turn.Rest(ctx, s.retry, passInterval, until(ctx, s.now(), err, passInterval, s.queries.NextPending))
 	}
 }
 

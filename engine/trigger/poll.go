@@ -73,7 +73,7 @@ func (s polling) runPolls(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Warn("triggers could not be polled; the next attempt retries them", "error", err)
 		}
-		turn.Rest(ctx, s.due, passInterval, s.until(ctx, err, 10*time.Millisecond, s.queries.NextPoll))
+		turn.Rest(ctx, s.due, passInterval, until(ctx, s.now(), err, 10*time.Millisecond, s.queries.NextPoll))
 	}
 }
 
