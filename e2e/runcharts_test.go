@@ -29,7 +29,9 @@ func figureOf(page playwright.Page, metric string) playwright.Locator {
 // line is how the swatch of an execution in an element is drawn: its color and its dash.
 func line(t *testing.T, in playwright.Locator, id string) string {
 	t.Helper()
-	style, err := in.Locator(`[data-run="`+id+`"] .swatch path`).First().Evaluate(`(path) => getComputedStyle(path).stroke + " " + getComputedStyle(path).strokeDasharray`, nil)
+	swatch := in.Locator(`[data-run="` + id + `"] .swatch`) // the line in it has no height
+	counts(t, swatch, 1)
+	style, err := swatch.Evaluate(`({ firstElementChild: path }) => getComputedStyle(path).stroke + " " + getComputedStyle(path).strokeDasharray`, nil)
 	require.NoError(t, err)
 	return style.(string)
 }
