@@ -22,7 +22,7 @@ import (
 
 const (
 	fetchCooldown = 2 * time.Millisecond // between two fetches of a queue
-	fetchPoll     = 10 * time.Second     // when a notification is lost
+	fetchPoll     = 5 * time.Second      // finds what no notification announced, such as a delivery that is retried
 	keepCompleted = 10 * time.Minute     // retention of completed jobs
 	keepCancelled = 24 * time.Hour
 	keepDiscarded = 180 * 24 * time.Hour // discarded jobs are dead letters until a user retries them
