@@ -102,6 +102,6 @@ func TestRenewalsAreKnown(t *testing.T) {
 		}))
 		renewals, err := watch.Renewals(t.Context())
 		require.NoError(t, err)
-		require.Contains(t, renewals, uint32(id), sql) //nolint:gosec // rows have the lower half
+		require.Contains(t, renewals, uint32(id), sql)
 	}
 }

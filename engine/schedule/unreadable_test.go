@@ -25,7 +25,7 @@ func TestAnUnreadableScheduleIsPaused(t *testing.T) {
 			require.NoError(b.t, err)
 			return b.schedules.LaunchQueued(auth.AsSystem(b.ctx), sc.ID)
 		},
-		"after a change of the clock": func(b *bundle, sc schedule.Schedule) error {
+		"after a change of the clock": func(b *bundle, _ schedule.Schedule) error {
 			b.clock.set(noon.Add(-48 * time.Hour))
 			return b.schedules.FollowClock(auth.AsSystem(b.ctx))
 		},
