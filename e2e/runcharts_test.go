@@ -125,7 +125,7 @@ func narrow(t *testing.T, page playwright.Page, tag string, ids []string) {
 	drawn, values := page.Locator("#charts [data-drawn]"), figureOf(page, "accuracy").Locator("[data-values]")
 	click(t, values.Locator("summary"))
 	counts(t, values.Locator("tbody tr"), 3)
-	fill(t, page.Locator("#execution-where"), "tag:"+tag+" and learning_rate < 0.3")
+	fill(t, page.Locator("#execution-where"), "tag:"+tag+" and inputs.hyperparameters.learning_rate < 0.3")
 	press(t, page, "Enter")
 	holds(t, drawn, "2 executions")
 	counts(t, page.Locator("[data-run-table] tbody tr"), 2)
