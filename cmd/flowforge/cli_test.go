@@ -335,6 +335,7 @@ func (s *site) testTrouble(t *testing.T) {
 		fails([]string{unreachable}, "cannot reach a server at http://127.0.0.1:1", args...)
 	}
 	fails([]string{"FLOWFORGE_DATA_DIR=" + t.TempDir()}, "no API key: run `flowforge login", "get", "workflows")
+	fails([]string{"FLOWFORGE_SERVER=http://192.0.2.1:8080"}, "no API key for http://192.0.2.1:8080", "get", "workflows") // not the token of this machine
 	fails([]string{"FLOWFORGE_TOKEN=wrong"}, "The API token is not valid.", "get", "workflows")
 	fails([]string{"FLOWFORGE_SERVER=nonsense"}, `--server "nonsense" is not an address`, "get", "workflows")
 	fails(nil, "missing argument FILE; usage: flowforge apply FILE|FOLDER…", "apply")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -34,7 +35,8 @@ type client struct {
 }
 
 // newClient reads --server. It takes the token from the environment, from the file of
-// `flowforge login --token`, or from the file that a server on this machine wrote.
+// `flowforge login --token`, or from the file that a server on this machine wrote. That token is
+// sent only to this machine.
 func newClient(cmd *cobra.Command) (*client, error) {
 	server, err := serverFlag(cmd)
 	if err != nil {
@@ -52,12 +54,25 @@ func newClient(cmd *cobra.Command) (*client, error) {
 	if c.token = stored.Servers[serverKey(server)].Token; c.token != "" {
 		return c, nil
 	}
+	if !isLoopback(server) {
+		return nil, fmt.Errorf("no API key for %s: run `flowforge login --server %s --token`, or set FLOWFORGE_TOKEN", server, server)
+	}
 	b, err := os.ReadFile(filepath.Join(dataDir(), "admin.token"))
 	if err != nil {
 		return nil, fmt.Errorf("no API key: run `flowforge login --server %s --token`, set FLOWFORGE_TOKEN, or set FLOWFORGE_DATA_DIR to the server's data directory (%w)", server, err)
 	}
 	c.token, c.local = strings.TrimSpace(string(b)), true
 	return c, nil
+}
+
+// isLoopback reports whether the address of a server is on this machine.
+func isLoopback(server string) bool {
+	base, err := url.Parse(server)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(base.Hostname())
+	return base.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // newHTTPClient returns a client that does not turn a request with a body into a GET, which

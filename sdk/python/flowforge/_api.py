@@ -6,6 +6,7 @@ those of the command line.
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import sys
@@ -33,7 +34,7 @@ class Server:
     def token(self) -> str:
         """The API key. Raises ServerError if there is none."""
         if not self._token:
-            self._token = os.environ.get("FLOWFORGE_TOKEN", "").strip() or stored_token(self.url) or _local_token()
+            self._token = os.environ.get("FLOWFORGE_TOKEN", "").strip() or stored_token(self.url) or _local_token(self.url)
         self._token = self._token.strip()
         if not self._token:
             raise ServerError(f"no API key for {self.url}: run `flowforge login {self.url}`, or set FLOWFORGE_TOKEN")
@@ -291,12 +292,22 @@ def store_token(url: str, token: str, user: str) -> Path:
     return path
 
 
-def _local_token() -> str:
-    """Return the key that a server on this machine wrote to its data directory."""
+def _local_token(url: str) -> str:
+    """Return the key that a server on this machine wrote to its data directory. It is sent only to this machine."""
+    if not _is_loopback(url):
+        return ""
     folder = os.environ.get("FLOWFORGE_DATA_DIR") or ".flowforge"
     try:
         return Path(folder, "admin.token").read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
         return ""
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 

@@ -111,3 +111,15 @@ def test_a_written_value_is_removed_after_its_upload(monkeypatch: pytest.MonkeyP
 
     assert _launch._upload_file(Takes(), {"a": 1}, "settings").startswith("settings")  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_token_of_this_machine_is_sent_only_to_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "admin.token").write_text("secret")
+    monkeypatch.setenv("FLOWFORGE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("FLOWFORGE_TOKEN", raising=False)
+    for url in ("http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"):
+        assert Server(url).token == "secret"
+    for url in ("http://192.0.2.1:8080", "https://flowforge.example.com", "http://127.0.0.1.example.com"):
+        with pytest.raises(ServerError, match="no API key for "):
+            Server(url).token
