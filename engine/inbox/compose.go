@@ -81,7 +81,8 @@ func modelOf(data payload) (name, version string, change stageChange, err error)
 func (s *Service) moved(ctx context.Context, q *db.Queries, row db.InboxEventsRow, data payload) error {
 	name, version, change, err := modelOf(data)
 	if err != nil {
-		return fmt.Errorf("change of %s: %w", data.ObjectName, err)
+		s.unreadable(data, err)
+		return nil
 	}
 	people, err := s.modelPeople(ctx, q, row, data, auth.CatalogueRead)
 	if err != nil {
@@ -110,7 +111,8 @@ func requestKey(data payload) string { return "request/" + data.ObjectID + "/" }
 func (s *Service) requested(ctx context.Context, q *db.Queries, row db.InboxEventsRow, data payload) error {
 	name, version, change, err := modelOf(data)
 	if err != nil {
-		return fmt.Errorf("request for %s: %w", data.ObjectName, err)
+		s.unreadable(data, err)
+		return nil
 	}
 	people, err := s.modelPeople(ctx, q, row, data, auth.CatalogueWrite)
 	if err != nil {

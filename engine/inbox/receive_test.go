@@ -242,6 +242,9 @@ func TestModels(t *testing.T) {
 		return audit.Entry{Action: action, Kind: "model", ID: entry.String(), Name: "digits@2", New: map[string]any{"stage": stage, "reason": "Better."}}
 	}
 	b.record(stranger, audit.Entry{Action: "catalogue.register", Kind: "Model", ID: entry.String(), Name: "digits@2"})
+	for _, action := range []string{"model.requested", "model.moved"} { // an entry that cannot be read delays no other
+		b.record(ada, audit.Entry{Action: action, Kind: "model", ID: entry.String(), Name: "digits@2", New: []string{"production"}})
+	}
 	b.record(ada, of("model.requested", "production"))
 	b.receive()
 	require.Empty(t, b.items(ada), "it is her request")

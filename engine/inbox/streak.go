@@ -58,14 +58,20 @@ func (s *Service) triggerFailed(ctx context.Context, q *db.Queries, row db.Inbox
 	}), trigger.OwnerID)
 }
 
-// streakOf reads an entry. One that cannot be read is logged, so that it does not stop the inbox.
+// unreadable logs an entry of the audit log that cannot be read. It becomes no item, so that it does not
+// stop the inbox.
+func (s *Service) unreadable(data payload, err error) {
+	s.config.Logger.Warn("an entry of the audit log cannot be read, so it becomes no item of inboxes", "object", data.ObjectID, "error", err)
+}
+
+// streakOf reads an entry, if it can be read.
 func (s *Service) streakOf(data payload) (id uuid.UUID, first streak, ok bool) {
 	id, err := uuid.Parse(data.ObjectID)
 	if err == nil {
 		err = json.Unmarshal(data.New, &first)
 	}
 	if err != nil {
-		s.config.Logger.Warn("an entry of the audit log cannot be read, so it becomes no item of inboxes", "object", data.ObjectID, "error", err)
+		s.unreadable(data, err)
 	}
 	return id, first, err == nil
 }
