@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -259,27 +260,21 @@ func (a *App) clusterState(p *parts) func(context.Context) (*observability.Clust
 // onFinished stores and reports an ended execution; the calling job retries after a
 // failure.
 func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
-	keep := a.recordFact(p)
 	return func(ctx context.Context, id uuid.UUID) error {
-		if err := keep(ctx, id); err != nil {
-			return err
-		}
 		ctx = auth.AsSystem(ctx)
 		e, err := p.executions.Get(ctx, id)
 		if err != nil || e.FinishedAt == nil {
 			return err
 		}
-		if err := p.notifications.ExecutionEnded(ctx, id); err != nil {
-			return err
-		}
-		if err := p.triggers.ExecutionEnded(ctx, e); err != nil {
-			return err
-		}
-		a.reportEnd(ctx, p, e)
 		p.sweeps.Wake()
 		p.schedules.Wake()
 		p.backfills.Wake()
-		return nil
+		// None of these waits for another: messages and triggers do not need ClickHouse.
+		err = errors.Join(recordFact(ctx, p, e), p.notifications.ExecutionEnded(ctx, id), p.triggers.ExecutionEnded(ctx, e))
+		if err == nil {
+			a.reportEnd(ctx, p, e)
+		}
+		return err
 	}
 }
 

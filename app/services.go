@@ -37,6 +37,7 @@ import (
 	"github.com/flowforge/flowforge/engine/argo"
 	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/feed/consumer"
 	"github.com/flowforge/flowforge/engine/feed/jetstream"
@@ -301,22 +302,14 @@ func (a *App) within(limit time.Duration, message string, stop func(context.Cont
 	a.logError(message, stop(ctx))
 }
 
-// recordFact stores the summary of an ended execution for analysis; the calling job
-// retries after a failure.
-func (a *App) recordFact(p *parts) func(context.Context, uuid.UUID) error {
-	return func(ctx context.Context, id uuid.UUID) error {
-		ctx = auth.AsSystem(ctx)
-		e, err := p.executions.Get(ctx, id)
-		if err != nil || e.FinishedAt == nil {
-			return err
-		}
-		c := e.Counts
-		return p.telemetry.AppendFacts(ctx, []telemetry.Fact{{
-			ExecutionID: e.ID, TenantID: e.TenantID, ProjectID: e.ProjectID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName,
-			Version: e.Version, Status: string(e.Status), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt,
-			FinishedAt: *e.FinishedAt, Total: c.Total, Succeeded: c.Succeeded, Failed: c.Failed, Skipped: c.Skipped, Cancelled: c.Cancelled,
-		}})
-	}
+// recordFact stores the summary of an ended execution for analysis.
+func recordFact(ctx context.Context, p *parts, e query.Execution) error {
+	c := e.Counts
+	return p.telemetry.AppendFacts(ctx, []telemetry.Fact{{
+		ExecutionID: e.ID, TenantID: e.TenantID, ProjectID: e.ProjectID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName,
+		Version: e.Version, Status: string(e.Status), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt,
+		FinishedAt: *e.FinishedAt, Total: c.Total, Succeeded: c.Succeeded, Failed: c.Failed, Skipped: c.Skipped, Cancelled: c.Cancelled,
+	}})
 }
 
 // deps returns the dependencies of the handlers, for the network or for the socket in the
