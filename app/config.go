@@ -156,7 +156,7 @@ func (c Config) addressProblems() (problems []error) {
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_ADDR %q: %q is not a port from 0 to 65535", c.Addr, port))
 	}
-	if !c.roles().answers() || isLoopback(host) {
+	if !c.roles().answers() || IsLoopback(host) {
 		return problems
 	}
 	if len(c.Providers) == 0 {
@@ -207,7 +207,7 @@ func (c Config) sessionLimits() auth.SessionLimits {
 // checkSignIn reports the first invalid setting of sign-in.
 func (c Config) checkSignIn() error {
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" {
-		secure := err == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+		secure := err == nil && (u.Scheme == "https" || u.Scheme == "http" && IsLoopback(u.Hostname()))
 		if !secure || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 			return fmt.Errorf("FLOWFORGE_PUBLIC_URL %q is not an address such as https://forge.example.com, without a path; http is allowed only for this machine", c.PublicURL)
 		}
@@ -219,7 +219,8 @@ func (c Config) checkSignIn() error {
 	return err
 }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host name or an IP address is this machine.
+func IsLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/app"
 	"github.com/flowforge/flowforge/cmd/flowforge/settings"
 	"github.com/flowforge/flowforge/web"
 )
@@ -54,7 +54,7 @@ func newClient(cmd *cobra.Command) (*client, error) {
 	if c.token = stored.Servers[serverKey(server)].Token; c.token != "" {
 		return c, nil
 	}
-	if !isLoopback(server) {
+	if base, err := url.Parse(server); err != nil || !app.IsLoopback(base.Hostname()) {
 		return nil, fmt.Errorf("no API key for %s: run `flowforge login --server %s --token`, or set FLOWFORGE_TOKEN", server, server)
 	}
 	b, err := os.ReadFile(filepath.Join(dataDir(), "admin.token"))
@@ -63,16 +63,6 @@ func newClient(cmd *cobra.Command) (*client, error) {
 	}
 	c.token, c.local = strings.TrimSpace(string(b)), true
 	return c, nil
-}
-
-// isLoopback reports whether the address of a server is on this machine.
-func isLoopback(server string) bool {
-	base, err := url.Parse(server)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(base.Hostname())
-	return base.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // newHTTPClient returns a client that does not turn a request with a body into a GET, which
