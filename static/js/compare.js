@@ -2,6 +2,7 @@
 // view, draws them with uPlot, and saves charts as SVG or PNG.
 import { svgOf, save } from "./chartfile.js";
 import { tableOf } from "./charttable.js";
+import { positionText, valueText, xValues } from "./charttext.js";
 
 let uPlot;
 const charts = new Map(); // figure → { frame, lines, plot, text }
@@ -214,30 +215,6 @@ function yScale(lines, o) {
   const low = at(0.02), high = at(0.98), pad = o.log ? 0 : (high - low || 1) * 0.06;
   return { distr, range: [low - pad, high + pad] };
 }
-
-function xValues(frame) {
-  if (frame.axis === "relative") return (u, at) => at.map((v) => v == null ? "" : clock(v));
-  if (frame.axis !== "time") return (u, at) => at.map((v) => v == null ? "" : String(Number(v.toPrecision(8))));
-  return (u, at, axis, space, step) => at.map((t) => moment(t, step < 60 ? { hour: "2-digit", minute: "2-digit", second: "2-digit" } : step < 86400 ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" }, frame.zone));
-}
-
-function moment(seconds, format, zone) {
-  try { return new Intl.DateTimeFormat("en-GB", { ...format, timeZone: zone }).format(seconds * 1000); } catch { return new Intl.DateTimeFormat("en-GB", format).format(seconds * 1000); }
-}
-
-function clock(seconds) {
-  const s = Math.abs(seconds);
-  if (s < 120) return `${Number(seconds.toPrecision(4))} s`;
-  return s < 7200 ? `${Number((seconds / 60).toPrecision(4))} min` : `${Number((seconds / 3600).toPrecision(4))} h`;
-}
-
-function positionText(frame, x) {
-  const about = frame.exact ? "" : "about ";
-  if (frame.axis === "time") return about + moment(x, { hour: "2-digit", minute: "2-digit", second: "2-digit" }, frame.zone);
-  return about + (frame.axis === "relative" ? clock(x) : `step ${Math.round(x)}`);
-}
-
-const valueText = (v) => v == null ? "–" : String(Number(v.toPrecision(4)));
 
 // dashOf tells curves of the same colour apart.
 const dashOf = ({ color, dash }) => color < 0 ? [] : dashes[dash % dashes.length];
