@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// Safety is the maximum time between two looks of a loop that rests with a Watch.
+	// Safety is the maximum time between two passes of a loop that rests with a Watch.
 	Safety = 30 * time.Second
 
 	watchEvery = 250 * time.Millisecond
@@ -22,9 +22,9 @@ const (
 	clockStep  = time.Second     // a clock that moved by more was set
 )
 
-// Watch makes loops look for work when another look can find some: after a transaction that wrote
-// has ended, in any process. One statement per interval replaces those of all loops
-// (docs/decisions/051-idle-loops.md). A nil Watch makes loops look at their own intervals.
+// Watch wakes loops when there can be new work: after a transaction that wrote has ended, in any
+// process. One statement per interval replaces those of all loops
+// (docs/decisions/051-idle-loops.md). With a nil Watch, loops use their own intervals.
 type Watch struct {
 	pool *pgxpool.Pool
 	log  *slog.Logger
@@ -158,13 +158,13 @@ func (s snapshot) follows(before snapshot) bool {
 	return false
 }
 
-// Turn is one look of a loop. Begin it before the look, and end it with Rest.
+// Turn is one pass of a loop. Begin it before the loop looks for work, and end it with Rest.
 type Turn struct {
 	watch   *Watch // nil: there is none
 	changed <-chan struct{}
 }
 
-// Turn begins a look: changes from now on end its rest.
+// Turn begins a pass: changes from now on end the rest that follows.
 func (w *Watch) Turn() Turn {
 	if w == nil {
 		return Turn{}
@@ -174,7 +174,7 @@ func (w *Watch) Turn() Turn {
 	return Turn{w, w.changed}
 }
 
-// Rest waits until it is time for the next look: after a change, but not before every has passed, and
+// Rest waits until it is time for the next pass: after a change, but not before every has passed, and
 // at the latest after most. Without a watch, it waits for every. It returns at once when ctx ends or
 // wake has a value, and reports the latter.
 func (t Turn) Rest(ctx context.Context, wake <-chan struct{}, every, most time.Duration) (woken bool) {
