@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,11 @@ def server(running: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def cli(*argv: str, cwd: Path = PACKAGE) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
     return subprocess.run([sys.executable, "-m", "flowforge", *argv], capture_output=True, text=True, env=environment, cwd=cwd, timeout=120)
+
+
+def accept_interrupts() -> None:
+    """For preexec_fn: accept SIGINT, which a shell ignores in commands that it runs in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 FLOW = '''

@@ -17,7 +17,7 @@ from flowforge import Run, failed
 from flowforge import _cli, _follow
 from flowforge._api import Server, store_token, stored_token
 
-from .serving import FLOW, PACKAGE, cli, project, server
+from .serving import FLOW, PACKAGE, accept_interrupts, cli, project, server
 
 
 def test_command_line(server: Server, project: Path) -> None:
@@ -103,7 +103,7 @@ def test_an_interrupted_run_continues(server: Server, tmp_path: Path) -> None:
     (tmp_path / "inputs.py").write_text(INPUTS)
     command = [sys.executable, "-m", "flowforge", "run", "inputs.py", "--pair.a", "3", "--seconds", "60"]
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=tmp_path, preexec_fn=accept_interrupts) as process:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
         assert any("RUNNING" in line and "1 of 2" not in line for line in process.stdout)

@@ -16,7 +16,7 @@ import pytest
 from flowforge import _cli, _launch
 from flowforge._api import Server
 
-from .serving import PACKAGE, project, server
+from .serving import PACKAGE, accept_interrupts, project, server
 
 
 def test_documents_of_development_versions(server: Server, project: Path) -> None:
@@ -35,11 +35,6 @@ def test_documents_of_development_versions(server: Server, project: Path) -> Non
 SECOND = 1_700_000_000_000_000_000  # a time in ns
 
 
-def heed_interrupts() -> None:
-    """Undo what a shell does for commands in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def test_dev_registers_every_save(server: Server, tmp_path: Path) -> None:
     file = tmp_path / "tuned.py"
     text = "from flowforge import operator, workflow\n\n\n@operator\ndef one(rate: float) -> float:\n    return rate\n\n\n@workflow(name='tests.tuned')\ndef tuned(rate: float = 0.5) -> float:\n    return one(rate)\n"
@@ -47,7 +42,7 @@ def test_dev_registers_every_save(server: Server, tmp_path: Path) -> None:
     os.utime(file, ns=(SECOND, SECOND))
     env = {**os.environ, "PYTHONPATH": str(PACKAGE), "PYTHONUNBUFFERED": "1"}
     env.pop("PYTHONDONTWRITEBYTECODE", None)
-    watching = subprocess.Popen([sys.executable, "-m", "flowforge", "dev", str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, preexec_fn=heed_interrupts)
+    watching = subprocess.Popen([sys.executable, "-m", "flowforge", "dev", str(file)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, preexec_fn=accept_interrupts)
     limit = threading.Timer(120, watching.kill)
     limit.start()
     try:
