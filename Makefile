@@ -38,7 +38,7 @@ generate: ## regenerate code (templates, queries, protocol, API description)
 e2e: ## run only the browser tests
 	@scripts/test e2e
 
-bench: setup ## measure the engine and write bench/RESULTS.md (takes minutes)
+bench: setup ## measure the engine, write bench/RESULTS.md, a record and a page, and compare with the last record (takes minutes)
 	@scripts/environment $(GO) run ./bench $(ARGS)
 
 bench-kube: ## measure the pod launcher on the cluster of `make cluster` and write bench/kube/RESULTS.md

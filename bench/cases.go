@@ -15,6 +15,9 @@ type benchCase struct {
 	document string
 }
 
+// workflow is the name of the case's definition.
+func (c benchCase) workflow() string { return "bench." + strings.ToLower(c.name) }
+
 // cases returns the measured graphs: chains for latency and for the cost of size, wide graphs for
 // throughput, a large graph, and a fan-out that expands at run time.
 func cases() []benchCase {
@@ -61,8 +64,8 @@ func newForeach(shape string, n int, process bool) benchCase {
 		name: shape + "-foreach-" + name, summary: fmt.Sprintf("a fan-out over %s numbers", grouped(n)),
 		nodes: n + 1, process: process,
 	}
-	c.document = fmt.Sprintf("name: bench.%s\nversion: 1.0.0\noperators:\n  - {name: each, type: %s, foreach: {range: {from: 1, to: %d}}%s}\n",
-		strings.ToLower(c.name), operator, n, more)
+	c.document = fmt.Sprintf("name: %s\nversion: 1.0.0\noperators:\n  - {name: each, type: %s, foreach: {range: {from: 1, to: %d}}%s}\n",
+		c.workflow(), operator, n, more)
 	return c
 }
 
@@ -71,7 +74,7 @@ func newCase(shape, summary string, process bool, dependencies [][]int) benchCas
 	name, operator, more := kind(process)
 	c := benchCase{name: shape + "-" + name, summary: summary, nodes: len(dependencies), process: process}
 	var doc strings.Builder
-	fmt.Fprintf(&doc, "name: bench.%s\nversion: 1.0.0\noperators:\n", strings.ToLower(c.name))
+	fmt.Fprintf(&doc, "name: %s\nversion: 1.0.0\noperators:\n", c.workflow())
 	for i, before := range dependencies {
 		names := make([]string, len(before))
 		for k, d := range before {

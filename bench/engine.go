@@ -37,6 +37,8 @@ type engine struct {
 	workflows  *workflow.Service
 	executions *execution.Service
 	pool       *pgxpool.Pool
+	admin      *pgx.Conn // to another database of the same server
+	database   string
 	closers    []func()
 }
 
@@ -100,6 +102,7 @@ func (e *engine) createDatabase(url string) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	name := fmt.Sprintf("ffbench_%d", os.Getpid())
+	e.admin, e.database = admin, name
 	if _, err := admin.Exec(e.ctx, "CREATE DATABASE "+name); err != nil {
 		return nil, err
 	}

@@ -1,5 +1,6 @@
 // Command bench measures the engine with its real parts (PostgreSQL, the runner as a separate
-// process) and writes the results to bench/RESULTS.md.
+// process). It writes the table of bench/RESULTS.md, a record and a profile of the run, and a page
+// with the history of the records, and compares the run with the record before it.
 package main
 
 import (
@@ -10,21 +11,36 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/flowforge/flowforge/bench/record"
 	"github.com/flowforge/flowforge/platform/embedded/postgres"
 )
 
+// options are the flags of the command.
+type options struct {
+	only     string
+	out      string
+	records  string
+	profiles string
+	program  string
+	rounds   int
+}
+
 func main() {
-	only := flag.String("only", "", "comma-separated names of the cases to run; all without it")
-	out := flag.String("out", "bench/RESULTS.md", "where the table of results goes; - is standard output")
-	repeat := flag.Int("repeat", 5, "runs of a case; the middle one counts")
-	program := flag.String("program", "", "the flowforge program whose runner starts the processes; it is built without it")
+	var o options
+	flag.StringVar(&o.only, "only", "", "comma-separated `names` of the cases to run; all by default")
+	flag.StringVar(&o.out, "out", "bench/RESULTS.md", "`file` of the table of results; - is standard output")
+	flag.StringVar(&o.records, "records", "bench/records/engine", "`folder` of the records of runs; a page with their history is written next to it")
+	flag.StringVar(&o.profiles, "profiles", ".cache/bench", "`folder` of the CPU profiles, for go tool pprof")
+	flag.StringVar(&o.program, "program", "", "the flowforge `program` whose runner starts the processes; built by default")
+	flag.IntVar(&o.rounds, "rounds", 5, "runs of each case; the table contains their medians")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	err := run(ctx, *only, *out, *program, *repeat)
+	err := run(ctx, o)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -32,7 +48,29 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, only, out, program string, repeat int) error {
+// selected returns the cases that -only names, in their order.
+func selected(only string) ([]benchCase, error) {
+	all := cases()
+	if only == "" {
+		return all, nil
+	}
+	names := strings.Split(only, ",")
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(c benchCase) bool { return c.name == name }) {
+			return nil, fmt.Errorf("there is no case %q", name)
+		}
+	}
+	return slices.DeleteFunc(all, func(c benchCase) bool { return !slices.Contains(names, c.name) }), nil
+}
+
+func run(ctx context.Context, o options) error {
+	list, err := selected(o.only)
+	if err != nil {
+		return err
+	}
+	if o.rounds < 1 {
+		return fmt.Errorf("-rounds %d: at least one round is needed", o.rounds)
+	}
 	dir, err := os.MkdirTemp("", "ffbench")
 	if err != nil {
 		return err
@@ -44,33 +82,70 @@ func run(ctx context.Context, only, out, program string, repeat int) error {
 		return err
 	}
 	defer stopDatabase()
-	engine, err := start(ctx, url, dir, program, log)
+	this := record.Run{
+		Benchmark: "engine", Command: strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "),
+		At: time.Now().UTC().Truncate(time.Second), Commit: record.Commit(ctx), Machine: record.ThisMachine(), LoadFrom: record.Load(),
+	}
+	engine, err := start(ctx, url, dir, o.program, log)
 	if err != nil {
 		return err
 	}
 	defer engine.close()
-	before := load()
-	var results []result
-	for _, c := range cases() {
-		if only != "" && !strings.Contains(","+only+",", ","+c.name+",") {
-			continue
-		}
-		r, err := engine.measure(ctx, c, repeat)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		fmt.Println(r)
-		results = append(results, r)
-	}
-	text := report(results, time.Now(), before)
-	if out == "-" {
-		_, err = os.Stdout.WriteString(text)
+	all, spawns, err := engine.measure(ctx, list, o.rounds)
+	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+	this.LoadTo = record.Load()
+	for i := range all {
+		if all[i].profile, err = engine.profile(ctx, all[i].c, o.profiles); err != nil {
+			return fmt.Errorf("profile of %s: %w", all[i].c.name, err)
+		}
+	}
+	this.Cases = caseRecords(all, spawns)
+	if err := writeReport(o.out, report(all, this)); err != nil {
 		return err
 	}
-	return os.WriteFile(out, []byte(text+others(out)), 0o644)
+	return keep(o.records, this)
+}
+
+// writeReport replaces the section of the engine in the results file.
+func writeReport(path, text string) error {
+	if path == "-" {
+		_, err := os.Stdout.WriteString(text)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text+others(path)), 0o644)
+}
+
+// keep stores the record of a run, draws the history, and prints what has changed since the last
+// run on the same kind of machine.
+func keep(dir string, this record.Run) error {
+	path, err := record.Write(dir, this)
+	if err != nil {
+		return err
+	}
+	runs, err := record.Read(dir)
+	if err != nil {
+		return err
+	}
+	page, err := os.Create(dir + ".html")
+	if err != nil {
+		return err
+	}
+	defer page.Close()
+	if err := record.WritePage(page, runs); err != nil {
+		return err
+	}
+	fmt.Printf("\nRecord: %s\nHistory: %s\n", path, page.Name())
+	if before, ok := record.Previous(runs, this); ok {
+		fmt.Print("\n" + record.Comparison(before, this))
+	} else {
+		fmt.Println("No earlier record is from the same kind of machine.")
+	}
+	return page.Close()
 }
 
 // others returns the sections of the results file that other programs write.
