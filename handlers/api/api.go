@@ -112,7 +112,7 @@ func fieldsFromHuma(errs []error) []apperr.Field {
 			for _, place := range []string{"body.", "query.", "path.", "header."} {
 				path = strings.TrimPrefix(path, place)
 			}
-			fields = append(fields, named(apperr.Field{Path: path, Message: detail.Message}))
+			fields = append(fields, named(apperr.Field{Path: path, Message: parameterMessage(detail.Message)}))
 		} else if err != nil {
 			fields = append(fields, apperr.Field{Path: "body", Message: err.Error()})
 		}
@@ -123,11 +123,11 @@ func fieldsFromHuma(errs []error) []apperr.Field {
 // named returns the path of a missing property: huma reports the missing property at the object
 // that contains it.
 func named(f apperr.Field) apperr.Field {
-	name, missing := strings.CutPrefix(f.Message, "expected required property ")
+	name, missing := strings.CutPrefix(f.Message, requiredPrefix)
 	if !missing {
 		return f
 	}
-	name = strings.TrimSuffix(name, " to be present")
+	name = strings.TrimSuffix(name, requiredSuffix)
 	if f.Path != "body" {
 		name = f.Path + "." + name
 	}
@@ -151,10 +151,11 @@ func renamed(err error, service, request string) error {
 	return &out
 }
 
-// humaErrors points huma's package-wide error constructors at ours, once.
+// humaErrors replaces huma's package-wide error constructors and messages with ours, once.
 //
 //nolint:gochecknoglobals // guards globals of another package
 var humaErrors = sync.OnceFunc(func() {
+	setMessages()
 	huma.NewErrorWithContext = problemFromHuma
 	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
 		return problemFromHuma(nil, status, message, errs...)
