@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,4 +22,13 @@ func arguments(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// versionArgument splits NAME@VERSION.
+func versionArgument(arg string) (name, version string, err error) {
+	name, version, _ = strings.Cut(arg, "@")
+	if name == "" || version == "" {
+		return "", "", fmt.Errorf("%q is not NAME@VERSION: write %s@VERSION", arg, cmp.Or(name, "NAME"))
+	}
+	return name, version, nil
 }

@@ -15,3 +15,18 @@ func TestArguments(t *testing.T) {
 	require.EqualError(t, arguments("EXECUTION")(cmd, []string{"x", "y"}), `unexpected argument "y"; usage: logs EXECUTION`)
 	require.EqualError(t, arguments()(cmd, []string{"x"}), `unexpected argument "x": logs accepts no arguments`)
 }
+
+func TestVersionArgument(t *testing.T) {
+	t.Parallel()
+	name, version, err := versionArgument("digits-net@1.0.0")
+	require.NoError(t, err)
+	require.Equal(t, []string{"digits-net", "1.0.0"}, []string{name, version})
+	for arg, message := range map[string]string{
+		"digits-net":  `"digits-net" is not NAME@VERSION: write digits-net@VERSION`,
+		"digits-net@": `"digits-net@" is not NAME@VERSION: write digits-net@VERSION`,
+		"@1":          `"@1" is not NAME@VERSION: write NAME@VERSION`,
+	} {
+		_, _, err := versionArgument(arg)
+		require.EqualError(t, err, message)
+	}
+}

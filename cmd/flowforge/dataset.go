@@ -218,7 +218,10 @@ func runDatasetRegister(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	name, version, _ := strings.Cut(args[0], "@")
+	name, version, err := versionArgument(args[0])
+	if err != nil {
+		return err
+	}
 	artifactID, _ := cmd.Flags().GetString("artifact")
 	description, _ := cmd.Flags().GetString("description")
 	if (len(args) == 2) == (artifactID != "") {
@@ -245,7 +248,7 @@ func runDatasetAlias(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	name, version, set := strings.Cut(args[0], "@")
+	name, _, _ := strings.Cut(args[0], "@")
 	path := datasetPath(cmd, name) + "/aliases/" + url.PathEscape(args[1])
 	if cmd.Name() == "unalias" {
 		if err := c.call(cmd.Context(), http.MethodDelete, path, nil, nil); err != nil {
@@ -254,8 +257,9 @@ func runDatasetAlias(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s removed from %s\n", args[1], name)
 		return nil
 	}
-	if !set {
-		return fmt.Errorf("missing version: write %s@VERSION", name)
+	_, version, err := versionArgument(args[0])
+	if err != nil {
+		return err
 	}
 	if err := c.call(cmd.Context(), http.MethodPut, path, contract.ModelAliasTarget{Version: version}, nil); err != nil {
 		return err

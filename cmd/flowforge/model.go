@@ -144,7 +144,10 @@ func runModelRegister(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	name, version, _ := strings.Cut(args[0], "@")
+	name, version, err := versionArgument(args[0])
+	if err != nil {
+		return err
+	}
 	testSet, _ := cmd.Flags().GetString("test-set")
 	description, _ := cmd.Flags().GetString("description")
 	var answer struct {
@@ -205,7 +208,10 @@ func runModelMove(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	name, version, _ := strings.Cut(args[0], "@")
+	name, version, err := versionArgument(args[0])
+	if err != nil {
+		return err
+	}
 	reason, _ := cmd.Flags().GetString("reason")
 	var moved contract.ModelMoved
 	err = c.call(cmd.Context(), http.MethodPost, modelPath(name)+"/versions/"+url.PathEscape(version)+"/stage", contract.ModelMove{Stage: args[1], Reason: reason}, &moved)
@@ -239,7 +245,7 @@ func runModelAlias(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	name, version, set := strings.Cut(args[0], "@")
+	name, _, _ := strings.Cut(args[0], "@")
 	path := modelPath(name) + "/aliases/" + url.PathEscape(args[1])
 	if cmd.Name() == "unalias" {
 		if err := c.call(cmd.Context(), http.MethodDelete, path, nil, nil); err != nil {
@@ -248,8 +254,9 @@ func runModelAlias(cmd *cobra.Command, args []string) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s removed from %s\n", args[1], name)
 		return nil
 	}
-	if !set {
-		return fmt.Errorf("missing version: write %s@VERSION", name)
+	_, version, err := versionArgument(args[0])
+	if err != nil {
+		return err
 	}
 	if err := c.call(cmd.Context(), http.MethodPut, path, contract.ModelAliasTarget{Version: version}, nil); err != nil {
 		return err
