@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/message"
+	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/notify"
 )
@@ -320,5 +321,23 @@ func TestCrashBetweenItemsAndProgress(t *testing.T) {
 	require.Error(t, err)
 	require.Empty(t, b.items(ada))
 	b.receive()
+	require.Len(t, b.items(ada), 1)
+}
+
+// TestReceivingNeedsOneConnection: what happened is described in the transaction that stores the items.
+func TestReceivingNeedsOneConnection(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.person("ada", auth.ProjectDev)
+	b.ran(ada, "FAILED")
+	_, err := b.feed.Relay(b.system)
+	require.NoError(t, err)
+	config := b.config
+	config.Pool = dbtest.NewSingle(t, b.pool)
+	config.Notifications = notify.New(notify.Config{Pool: config.Pool, PublicURL: site, Now: b.clock.now})
+	ctx, cancel := context.WithTimeout(b.system, 20*time.Second)
+	defer cancel()
+	_, err = inbox.New(config).Receive(ctx)
+	require.NoError(t, err)
 	require.Len(t, b.items(ada), 1)
 }
