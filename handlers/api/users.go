@@ -182,13 +182,8 @@ func (h *userAPI) apiUser(ctx context.Context, id uuid.UUID) (*body[userBody], e
 }
 
 func (h *userAPI) apiUpdateUser(ctx context.Context, in *UserEdit) (*body[userBody], error) {
-	if in.Body.Disabled != nil {
-		if _, err := h.Tenancy.SetUserDisabled(ctx, in.ID, *in.Body.Disabled); err != nil {
-			return nil, err
-		}
-	}
-	if in.Body.Admin != nil {
-		if _, err := h.Tenancy.SetUserAdmin(ctx, in.ID, *in.Body.Admin); err != nil {
+	if in.Body.Disabled != nil || in.Body.Admin != nil {
+		if _, err := h.Tenancy.ChangeUser(ctx, in.ID, tenancy.UserEdit{Disabled: in.Body.Disabled, Admin: in.Body.Admin}); err != nil {
 			return nil, err
 		}
 	}
