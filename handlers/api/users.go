@@ -235,18 +235,18 @@ func (h *userAPI) mountAudit(api *operations) {
 
 func (q AuditQuery) filter() (audit.Filter, error) {
 	f := audit.Filter{Actor: q.Actor, Action: q.Action, Kind: q.Kind, Object: q.Object, From: q.From, To: q.To, After: q.Page, Limit: q.Limit}
-	for _, place := range []struct {
-		text string
-		to   *uuid.UUID
-	}{{q.Tenant, &f.TenantID}, {q.Project, &f.Project}} {
-		if place.text == "" {
+	for _, of := range []struct {
+		name, kind, text string
+		to               *uuid.UUID
+	}{{"tenant", "tenant", q.Tenant, &f.TenantID}, {"in_project", "project", q.Project, &f.Project}} {
+		if of.text == "" {
 			continue
 		}
-		id, err := request.ParseID(place.text, "place")
+		id, err := uuid.Parse(of.text)
 		if err != nil {
-			return f, err
+			return f, apperr.InvalidFields("The request has invalid values.", []apperr.Field{{Path: of.name, Message: "Enter the ID of a " + of.kind + "."}})
 		}
-		*place.to = id
+		*of.to = id
 	}
 	return f, nil
 }
