@@ -19,12 +19,7 @@ func TestAStartThatTheLauncherCancelsIsRepeated(t *testing.T) {
 	b.cluster.mu.Lock()
 	b.cluster.failure = fmt.Errorf("create pods: %w", context.Canceled)
 	b.cluster.mu.Unlock()
-	id := b.launch(`
-name: one
-version: 1.0.0
-operators:
-  - {name: only, type: shell, code: {script: "true"}}
-`, nil)
+	id := b.launch(oneTask, nil)
 	a := b.pod(t, query.TaskID(id, 0, 1))
 	b.begins(a)
 	b.ends(a, flowforgev1.Outcome_OUTCOME_SUCCEEDED, "")
