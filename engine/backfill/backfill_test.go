@@ -298,3 +298,19 @@ func TestATimeThatWasJustLaunchedIsNotLaunchedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, dry.Runs)
 }
+
+// TestACancelledBackfillStopsItsExecutionsLater: a first request to stop them may have failed in between.
+func TestACancelledBackfillStopsItsExecutionsLater(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	f := b.create(b.spec(b.daily("gate", nil), 1))
+	b.look()
+	_, err := b.backfills.Cancel(b.ctx, f.ID, false)
+	require.NoError(t, err)
+	_, err = b.backfills.Cancel(b.ctx, f.ID, false)
+	require.Equal(t, apperr.Conflict, apperr.CodeOf(err))
+	cancelled, err := b.backfills.Cancel(b.ctx, f.ID, true)
+	require.NoError(t, err)
+	require.Equal(t, backfill.Cancelled, cancelled.Status)
+	b.hasEnded(*b.launched(f.ID)[0].ExecutionID)
+}
