@@ -13,8 +13,8 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// TestAwaitedBeginReachesTheNextLoop: the loop ends while the begin of a writer arrives, and the next loop
-// is idle before the begin is written. It is woken, because a reader waits for that begin.
+// TestAwaitedBeginReachesTheNextLoop: a loop loses its lease while the begin of a writer arrives, and the next
+// loop is idle before the begin is written. It is woken, because a reader waits for that begin.
 func TestAwaitedBeginReachesTheNextLoop(t *testing.T) {
 	t.Parallel()
 	var bundle atomic.Pointer[podBundle]
@@ -31,7 +31,6 @@ func TestAwaitedBeginReachesTheNextLoop(t *testing.T) {
 			if err := b.pool.QueryRow(b.ctx, `SELECT EXISTS (SELECT FROM attempts)`).Scan(&claimed); err == nil && claimed && !held.Swap(true) {
 				close(reached)
 				<-end
-				panic("of the test")
 			}
 		}
 	})
@@ -54,7 +53,15 @@ func TestAwaitedBeginReachesTheNextLoop(t *testing.T) {
 		delivered <- err
 	}()
 	b.eventually("the begin waits for the row", `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')`)
+	_, err = b.pool.Exec(b.ctx, `UPDATE executions SET owner = 'another', owner_epoch = owner_epoch + 1, lease_until = now() + interval '1 hour'`)
+	require.NoError(t, err)
 	close(end)
+	require.Eventually(t, func() bool {
+		require.NoError(t, b.engine.RenewLeases(b.ctx))
+		return !b.engine.Drives(id)
+	}, 20*time.Second, 5*time.Millisecond, "the loop ends without its lease")
+	_, err = b.pool.Exec(b.ctx, `UPDATE executions SET lease_until = now() - interval '1 second'`)
+	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		b.cluster.mu.Lock()
 		defer b.cluster.mu.Unlock()

@@ -16,3 +16,9 @@ func (s *Service) FindMissing(ctx context.Context, execution uuid.UUID, node, at
 
 // Starting reports whether a loop of this process may still have to start attempts.
 func (s *Service) Starting(execution uuid.UUID) bool { return s.Driver.starting(execution) }
+
+// Drives reports whether a loop of this process drives an execution.
+func (s *Service) Drives(execution uuid.UUID) bool {
+	_, ok := s.Driver.live.get(execution)
+	return ok
+}
