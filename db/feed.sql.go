@@ -12,6 +12,29 @@ import (
 	"github.com/google/uuid"
 )
 
+const feedEvent = `-- name: FeedEvent :one
+SELECT position, id, topic, type, at, recorded_at, tenant_id, project_id, execution_id, subject, data FROM event_feed WHERE position = $1
+`
+
+func (q *Queries) FeedEvent(ctx context.Context, position int64) (EventFeed, error) {
+	row := q.db.QueryRow(ctx, feedEvent, position)
+	var i EventFeed
+	err := row.Scan(
+		&i.Position,
+		&i.ID,
+		&i.Topic,
+		&i.Type,
+		&i.At,
+		&i.RecordedAt,
+		&i.TenantID,
+		&i.ProjectID,
+		&i.ExecutionID,
+		&i.Subject,
+		&i.Data,
+	)
+	return i, err
+}
+
 const feedHasNews = `-- name: FeedHasNews :one
 SELECT feed_has_news()::boolean AS news
 `
@@ -258,7 +281,7 @@ func (q *Queries) TriggerFeed(ctx context.Context) (TriggerFeedRow, error) {
 }
 
 const triggersOfEvents = `-- name: TriggersOfEvents :many
-SELECT t.id, t.tenant_id, t.project_id, t.name, t.kind, t.sources, t.states, t.signature, t.secret, t.filter, t.workflow_id, t.workflow_name, t.version, t.inputs, t.priority, t.enabled, t.enabled_at, t.owner_id, t.owner_name, t.created_at, t.updated_at, t.stages, t.settings, t.paused, e.position, e.id, e.topic, e.type, e.at, e.recorded_at, e.tenant_id, e.project_id, e.execution_id, e.subject, e.data
+SELECT e.position, t.id AS trigger_id
 FROM event_feed e JOIN triggers t ON t.project_id = e.project_id
 WHERE e.position > $1 AND e.position <= $2 AND t.enabled AND e.at >= t.enabled_at AND e.topic <> 'audit'
     AND CASE t.kind
@@ -279,12 +302,12 @@ ORDER BY e.position, t.id
 `
 
 type TriggersOfEventsRow struct {
-	Trigger   Trigger
-	EventFeed EventFeed
+	Position  int64
+	TriggerID uuid.UUID
 }
 
-// Returns the events of a range of the feed with the enabled triggers of their project that wait for
-// such an event. Runs of sweeps and changes in the audit log cause nothing.
+// Returns the positions of the events in a range of the feed with the enabled triggers of their project
+// that wait for such an event. Runs of sweeps and changes in the audit log cause nothing.
 func (q *Queries) TriggersOfEvents(ctx context.Context, after int64, until int64) ([]TriggersOfEventsRow, error) {
 	rows, err := q.db.Query(ctx, triggersOfEvents, after, until)
 	if err != nil {
@@ -294,43 +317,7 @@ func (q *Queries) TriggersOfEvents(ctx context.Context, after int64, until int64
 	var items []TriggersOfEventsRow
 	for rows.Next() {
 		var i TriggersOfEventsRow
-		if err := rows.Scan(
-			&i.Trigger.ID,
-			&i.Trigger.TenantID,
-			&i.Trigger.ProjectID,
-			&i.Trigger.Name,
-			&i.Trigger.Kind,
-			&i.Trigger.Sources,
-			&i.Trigger.States,
-			&i.Trigger.Signature,
-			&i.Trigger.Secret,
-			&i.Trigger.Filter,
-			&i.Trigger.WorkflowID,
-			&i.Trigger.WorkflowName,
-			&i.Trigger.Version,
-			&i.Trigger.Inputs,
-			&i.Trigger.Priority,
-			&i.Trigger.Enabled,
-			&i.Trigger.EnabledAt,
-			&i.Trigger.OwnerID,
-			&i.Trigger.OwnerName,
-			&i.Trigger.CreatedAt,
-			&i.Trigger.UpdatedAt,
-			&i.Trigger.Stages,
-			&i.Trigger.Settings,
-			&i.Trigger.Paused,
-			&i.EventFeed.Position,
-			&i.EventFeed.ID,
-			&i.EventFeed.Topic,
-			&i.EventFeed.Type,
-			&i.EventFeed.At,
-			&i.EventFeed.RecordedAt,
-			&i.EventFeed.TenantID,
-			&i.EventFeed.ProjectID,
-			&i.EventFeed.ExecutionID,
-			&i.EventFeed.Subject,
-			&i.EventFeed.Data,
-		); err != nil {
+		if err := rows.Scan(&i.Position, &i.TriggerID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -447,7 +447,7 @@ SELECT s.name, s.workflow_name, s.version, s.reason, s.message, s.created_by, s.
     (SELECT count(*) FROM input_sweep_runs r WHERE r.sweep_id = s.id AND r.state = 'SUCCEEDED')::int AS succeeded,
     coalesce(nullif(s.objective ->> 'Metric', ''), s.objective ->> 'Output', '')::text AS objective,
     coalesce((SELECT round((CASE WHEN s.objective ->> 'Goal' = 'min' THEN min(r.objective) ELSE max(r.objective) END)::numeric, 6)::float8
-        FROM input_sweep_runs r WHERE r.sweep_id = s.id)::text, '')::text AS best -- '': no run has a result
+        FROM input_sweep_runs r WHERE r.sweep_id = s.id AND r.state IN ('SUCCEEDED', 'STOPPED_EARLY'))::text, '')::text AS best -- '': no run has a result
 FROM input_sweeps s WHERE s.id = $1
 `
 

@@ -313,10 +313,10 @@ func (q *Queries) ListReservations(ctx context.Context) ([]ListReservationsRow, 
 }
 
 const listSettledReservations = `-- name: ListSettledReservations :many
-SELECT r.execution_id, r.node_index, r.attempt
+SELECT r.execution_id, r.node_index, r.attempt, (e.lease_until >= now() AND e.owner = $1)::bool AS own
 FROM reservations r
 JOIN executions e ON e.id = r.execution_id
-WHERE r.launcher = $1 AND r.node_index >= 0 AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())
+WHERE r.launcher = $2 AND r.node_index >= 0 AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())
 ORDER BY r.execution_id, r.node_index
 `
 
@@ -324,12 +324,13 @@ type ListSettledReservationsRow struct {
 	ExecutionID uuid.UUID
 	NodeIndex   int32
 	Attempt     int32
+	Own         bool
 }
 
 // Returns the reservations of executions that are idle or have a live owner. For all others,
-// the next drive loop first determines what happened to the attempts.
-func (q *Queries) ListSettledReservations(ctx context.Context, launcher string) ([]ListSettledReservationsRow, error) {
-	rows, err := q.db.Query(ctx, listSettledReservations, launcher)
+// the next drive loop first determines what happened to the attempts. own means that owner drives it.
+func (q *Queries) ListSettledReservations(ctx context.Context, owner string, launcher string) ([]ListSettledReservationsRow, error) {
+	rows, err := q.db.Query(ctx, listSettledReservations, owner, launcher)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +338,12 @@ func (q *Queries) ListSettledReservations(ctx context.Context, launcher string) 
 	var items []ListSettledReservationsRow
 	for rows.Next() {
 		var i ListSettledReservationsRow
-		if err := rows.Scan(&i.ExecutionID, &i.NodeIndex, &i.Attempt); err != nil {
+		if err := rows.Scan(
+			&i.ExecutionID,
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.Own,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -88,3 +88,27 @@ func TestAGraphWithoutAScript(t *testing.T) {
 	require.NoError(t, expect().Locator(page.Locator(".dag-tools")).ToBeHidden())
 	noSidewaysScroll(t, page)
 }
+
+// TestReplacedGraphsLeaveNoListener: an update of the page replaces the graph, and nothing keeps the former one.
+func TestReplacedGraphsLeaveNoListener(t *testing.T) {
+	t.Parallel()
+	page := open(t, options{})
+	require.NoError(t, page.AddInitScript(playwright.Script{Content: new(`
+		window.listeners = 0;
+		const add = document.addEventListener.bind(document);
+		document.addEventListener = (type, ...rest) => { if (type === "fullscreenchange") window.listeners++; add(type, ...rest); };`)}))
+	visit(t, page, "/executions/"+lookAt(t).fanout)
+	graph := page.Locator("[data-dag] .dag")
+	require.NoError(t, expect().Locator(graph).ToHaveAttribute("data-ready", ""))
+	_, err := page.Evaluate(`() => {
+		const view = document.querySelector("[data-dag]"), fresh = view.cloneNode(true);
+		fresh.querySelector(".dag").removeAttribute("data-ready");
+		fresh.dataset.fresh = "";
+		return htmx.swap({ sourceElement: view, target: view, text: fresh.outerHTML, swap: "outerHTML" });
+	}`)
+	require.NoError(t, err)
+	require.NoError(t, expect().Locator(page.Locator("[data-fresh] .dag")).ToHaveAttribute("data-ready", ""))
+	listeners, err := page.Evaluate(`() => window.listeners`)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, number(listeners))
+}

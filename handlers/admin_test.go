@@ -231,6 +231,9 @@ func TestAuditPageAndExport(t *testing.T) {
 	require.Equal(t, "team.update", entry["action"])
 	b.admin.get(t, "/api/v1/audit/export?format=xml").problem(t, http.StatusUnprocessableEntity)
 	require.Equal(t, "from", b.admin.get(t, "/api/v1/audit/export?from=x").problem(t, http.StatusUnprocessableEntity).Errors[0].Path)
+	for _, name := range []string{"tenant", "in_project"} {
+		require.Equal(t, name, b.admin.get(t, "/api/v1/audit/export?"+name+"=x").problem(t, http.StatusUnprocessableEntity).Errors[0].Path)
+	}
 	require.Empty(t, b.admin.get(t, "/api/v1/audit/export?actor=missing").body)
 	b.member.get(t, "/api/v1/audit/export").problem(t, http.StatusForbidden)
 }

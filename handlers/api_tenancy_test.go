@@ -108,6 +108,8 @@ func TestAPIPeopleAndAudit(t *testing.T) {
 	user := "/api/v1/users/" + eve.String()
 	require.Len(t, b.admin.get(t, user).object(t, http.StatusOK)["roles"], 1)
 	require.Len(t, b.admin.get(t, "/api/v1/users?q=eve&status=active").object(t, http.StatusOK)["users"], 1)
+	b.admin.patch(t, user, `{"disabled": true, "installation_admin": true}`).problem(t, http.StatusConflict)
+	require.Nil(t, b.admin.get(t, user).object(t, http.StatusOK)["disabled_at"], "no change of several happens if one is refused")
 	require.NotNil(t, b.admin.patch(t, user, `{"disabled": true}`).object(t, http.StatusOK)["disabled_at"])
 	changed := b.admin.patch(t, user, `{"disabled": false, "installation_admin": true}`).object(t, http.StatusOK)
 	require.Nil(t, changed["disabled_at"])

@@ -559,7 +559,7 @@ func NotificationRulePage(m NotificationRuleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = notificationField(m, "timezone", "Time zone of the quiet hours", "Such as Europe/Berlin.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = notificationField(m, "timezone", "Time zone", "Of the quiet hours and of deadlines in messages. Such as Europe/Berlin.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -111,8 +111,9 @@ type Edit struct {
 	Create bool
 }
 
-// check returns the checked values of e for a store that had the settings and secrets.
-func (s *Service) check(ctx context.Context, e Edit, had Store, kept map[string]string) (connection.Values, error) {
+// check returns the checked values of e for a store that had the settings and secrets. q is the
+// transaction of the change.
+func (s *Service) check(ctx context.Context, q *db.Queries, e Edit, had Store, kept map[string]string) (connection.Values, error) {
 	var problems []apperr.Field
 	add := func(path, message string) { problems = append(problems, apperr.Field{Path: path, Message: message}) }
 	if !secret.ValidName(e.Name) {
@@ -144,7 +145,7 @@ func (s *Service) check(ctx context.Context, e Edit, had Store, kept map[string]
 			}
 		}
 	}
-	unknown, err := s.unknownProjects(ctx, values)
+	unknown, err := unknownProjects(ctx, q, values)
 	if err != nil {
 		return values, err
 	}
@@ -174,7 +175,7 @@ func namespaceCharacter(c byte) bool {
 }
 
 // unknownProjects returns a line of the field projects that is not a namespace.
-func (s *Service) unknownProjects(ctx context.Context, v connection.Values) (string, error) {
+func unknownProjects(ctx context.Context, q *db.Queries, v connection.Values) (string, error) {
 	text, _ := v.Settings[fieldProjects].(string)
 	lines := slices.DeleteFunc(projectLines(text), func(line string) bool { return line == AllProjects })
 	for _, line := range lines {
@@ -182,7 +183,7 @@ func (s *Service) unknownProjects(ctx context.Context, v connection.Values) (str
 			return line, nil
 		}
 	}
-	known, err := s.queries.KnownNamespaces(ctx, lines)
+	known, err := q.KnownNamespaces(ctx, lines)
 	if err != nil {
 		return "", fmt.Errorf("find namespaces: %w", err)
 	}
@@ -245,7 +246,7 @@ func (s *Service) encode(name string, v connection.Values) (columns, error) {
 }
 
 func (s *Service) insert(ctx context.Context, q *db.Queries, subject auth.Subject, e Edit) error {
-	values, err := s.check(ctx, e, Store{}, nil)
+	values, err := s.check(ctx, q, e, Store{}, nil)
 	if err != nil {
 		return err
 	}
@@ -291,7 +292,7 @@ func (s *Service) update(ctx context.Context, q *db.Queries, subject auth.Subjec
 	if err != nil {
 		return err
 	}
-	values, err := s.check(ctx, e, before, kept)
+	values, err := s.check(ctx, q, e, before, kept)
 	if err != nil {
 		return err
 	}

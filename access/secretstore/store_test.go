@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/access/secretstore"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db/dbtest"
 )
 
 func write(t *testing.T, path, text string) {
@@ -179,4 +181,17 @@ func TestWhoMayUseStores(t *testing.T) {
 	require.NoError(t, b.stores.Delete(b.admin, "managed"))
 	_, err = b.stores.Put(b.admin, secretstore.Edit{Name: "managed", Kind: secretstore.File, Values: values{"directory": dir, "projects": "other\nabsent"}})
 	require.Equal(t, "values.projects", apperr.FieldsOf(err)[0].Path)
+}
+
+// TestRegisteringNeedsOneConnection: with a second connection inside a transaction, concurrent changes could
+// each hold one connection and wait for another.
+func TestRegisteringNeedsOneConnection(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	config := b.config
+	config.Pool = dbtest.NewSingle(t, b.pool)
+	ctx, cancel := context.WithTimeout(b.admin, 20*time.Second)
+	defer cancel()
+	_, err := secretstore.New(config).Put(ctx, secretstore.Edit{Name: "managed", Kind: secretstore.Environment, Values: values{"variables": "TEAM_", "projects": "other"}})
+	require.NoError(t, err)
 }

@@ -123,11 +123,37 @@ func (s *Service) User(ctx context.Context, id uuid.UUID) (User, []UserRole, err
 
 func errNoUser(id uuid.UUID) error { return apperr.New(apperr.NotFound, "There is no user %s.", id) }
 
+// UserEdit changes an account. nil fields stay as they are.
+type UserEdit struct {
+	Disabled *bool
+	Admin    *bool // an administrator of the installation
+}
+
+// userChange changes the locked row of a person, and returns the action for the audit log; an empty
+// action means no change.
+type userChange func(ctx context.Context, q *db.Queries, row *db.User) (action string, before, after any, err error)
+
+// ChangeUser makes all changes of e or none. Errors are those of SetUserDisabled and SetUserAdmin.
+func (s *Service) ChangeUser(ctx context.Context, id uuid.UUID, e UserEdit) (User, error) {
+	var changes []userChange
+	if e.Disabled != nil {
+		changes = append(changes, s.disabling(*e.Disabled))
+	}
+	if e.Admin != nil {
+		changes = append(changes, promotion(*e.Admin))
+	}
+	return s.changeUser(ctx, id, changes...)
+}
+
 // SetUserDisabled disables a person, whose sessions end at once and whose keys and
 // tokens are refused, or enables them again. Users cannot disable themselves or the
 // last administrator.
 func (s *Service) SetUserDisabled(ctx context.Context, id uuid.UUID, disabled bool) (User, error) {
-	return s.changeUser(ctx, id, func(q *db.Queries, row *db.User) (string, any, any, error) {
+	return s.ChangeUser(ctx, id, UserEdit{Disabled: &disabled})
+}
+
+func (s *Service) disabling(disabled bool) userChange {
+	return func(ctx context.Context, q *db.Queries, row *db.User) (string, any, any, error) {
 		if (row.DisabledAt != nil) == disabled {
 			return "", nil, nil, nil
 		}
@@ -136,12 +162,12 @@ func (s *Service) SetUserDisabled(ctx context.Context, id uuid.UUID, disabled bo
 			if err := s.mayDisable(ctx, q, *row); err != nil {
 				return "", nil, nil, err
 			}
-			if _, err := q.EndSessionsOfUser(ctx, id); err != nil {
-				return "", nil, nil, fmt.Errorf("end sessions of %s: %w", id, err)
+			if _, err := q.EndSessionsOfUser(ctx, row.ID); err != nil {
+				return "", nil, nil, fmt.Errorf("end sessions of %s: %w", row.ID, err)
 			}
 		}
-		return verb("user", disabled), state(!disabled), state(disabled), q.SetUserDisabled(ctx, row.DisabledAt, id)
-	})
+		return verb("user", disabled), state(!disabled), state(disabled), q.SetUserDisabled(ctx, row.DisabledAt, row.ID)
+	}
 }
 
 func (s *Service) mayDisable(ctx context.Context, q *db.Queries, row db.User) error {
@@ -158,7 +184,11 @@ func (s *Service) mayDisable(ctx context.Context, q *db.Queries, row db.User) er
 // last one cannot be removed. The person's sessions end, so that none keeps the old
 // permissions.
 func (s *Service) SetUserAdmin(ctx context.Context, id uuid.UUID, admin bool) (User, error) {
-	return s.changeUser(ctx, id, func(q *db.Queries, row *db.User) (string, any, any, error) {
+	return s.ChangeUser(ctx, id, UserEdit{Admin: &admin})
+}
+
+func promotion(admin bool) userChange {
+	return func(ctx context.Context, q *db.Queries, row *db.User) (string, any, any, error) {
 		if row.InstallationAdmin == admin {
 			return "", nil, nil, nil
 		}
@@ -166,20 +196,20 @@ func (s *Service) SetUserAdmin(ctx context.Context, id uuid.UUID, admin bool) (U
 			return "", nil, nil, apperr.New(apperr.Conflict, "The account %s is disabled. Enable it first.", row.Name)
 		}
 		if !admin {
-			if err := lastAdmin(ctx, q, id); err != nil {
+			if err := lastAdmin(ctx, q, row.ID); err != nil {
 				return "", nil, nil, err
 			}
 		}
-		if _, err := q.EndSessionsOfUser(ctx, id); err != nil {
-			return "", nil, nil, fmt.Errorf("end sessions of %s: %w", id, err)
+		if _, err := q.EndSessionsOfUser(ctx, row.ID); err != nil {
+			return "", nil, nil, fmt.Errorf("end sessions of %s: %w", row.ID, err)
 		}
 		row.InstallationAdmin = admin
 		action := "user.make_admin"
 		if !admin {
 			action = "user.remove_admin"
 		}
-		return action, map[string]bool{"installation_admin": !admin}, map[string]bool{"installation_admin": admin}, q.SetInstallationAdmin(ctx, admin, id)
-	})
+		return action, map[string]bool{"installation_admin": !admin}, map[string]bool{"installation_admin": admin}, q.SetInstallationAdmin(ctx, admin, row.ID)
+	}
 }
 
 // lastAdmin refuses to lose the last administrator who signs in with a provider.
@@ -195,9 +225,8 @@ func lastAdmin(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 	return nil
 }
 
-// changeUser runs f on the locked row of a person and records the action that f
-// returns; an empty action means no change.
-func (s *Service) changeUser(ctx context.Context, id uuid.UUID, f func(q *db.Queries, row *db.User) (action string, before, after any, err error)) (User, error) {
+// changeUser makes changes of a person in one transaction and records each of them.
+func (s *Service) changeUser(ctx context.Context, id uuid.UUID, changes ...userChange) (User, error) {
 	if err := administers(ctx); err != nil {
 		return User{}, err
 	}
@@ -213,15 +242,20 @@ func (s *Service) changeUser(ctx context.Context, id uuid.UUID, f func(q *db.Que
 		if id == auth.LocalAdmin {
 			return apperr.New(apperr.Conflict, "The local administrator belongs to the installation and cannot be changed.")
 		}
-		action, before, after, err := f(q, &row)
-		if err != nil {
-			return err
+		for _, change := range changes {
+			action, before, after, err := change(ctx, q, &row)
+			if err != nil {
+				return err
+			}
+			if action == "" {
+				continue
+			}
+			if err := audit.Record(ctx, q, audit.Entry{Action: action, Kind: "user", ID: id.String(), Name: row.Name, Old: before, New: after}); err != nil {
+				return err
+			}
 		}
 		user = userOf(row)
-		if action == "" {
-			return nil
-		}
-		return audit.Record(ctx, q, audit.Entry{Action: action, Kind: "user", ID: id.String(), Name: row.Name, Old: before, New: after})
+		return nil
 	})
 	return user, err
 }

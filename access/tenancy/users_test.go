@@ -108,6 +108,23 @@ func TestUsers(t *testing.T) {
 	require.Equal(t, apperr.Invalid, code(err))
 }
 
+// TestChangesOfAUserAreOneChange: if one is refused, none happens.
+func TestChangesOfAUserAreOneChange(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, eve := b.person(t, "eve")
+	_, err := b.service.ChangeUser(b.admin, eve, tenancy.UserEdit{Disabled: new(true), Admin: new(true)})
+	require.Equal(t, apperr.Conflict, code(err), "a disabled account cannot be an administrator")
+	u, _, err := b.service.User(b.admin, eve)
+	require.NoError(t, err)
+	require.Nil(t, u.DisabledAt)
+	require.Empty(t, b.actions(t, "user"))
+	u, err = b.service.ChangeUser(b.admin, eve, tenancy.UserEdit{Disabled: new(false), Admin: new(true)})
+	require.NoError(t, err)
+	require.True(t, u.Admin)
+	require.Equal(t, []string{"user.make_admin eve"}, b.actions(t, "user"))
+}
+
 // TestAdministratorsOfTheInstallation: the last one who can sign in cannot be removed,
 // nor can the local one.
 func TestAdministratorsOfTheInstallation(t *testing.T) {

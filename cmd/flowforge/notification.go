@@ -37,7 +37,7 @@ func newNotificationCommand() *cobra.Command {
 	set.Flags().Duration("waiting", 0, "for execution.waiting: how long an execution waits for its first node (default 10m)")
 	set.Flags().Duration("deadline", 0, "for execution.overdue: how long after the scheduled time or the launch an execution must finish, such as 4h")
 	set.Flags().String("quiet", "", "quiet hours, such as 20:00-08:00")
-	set.Flags().String("timezone", "", "time zone of the quiet hours (default UTC)")
+	set.Flags().String("timezone", "", "time zone of the quiet hours and of deadlines in messages (default UTC)")
 	set.Flags().Duration("mute", 0, "send no messages for this time")
 	set.Flags().Bool("disabled", false, "store the rule without sending messages")
 	remove := &cobra.Command{Use: "delete NAME", Short: "Delete a notification rule", Args: arguments("NAME"), RunE: runNotificationDelete}

@@ -125,7 +125,7 @@ func (w *worker) run(ctx context.Context, drain <-chan struct{}) error {
 			pause = retryAtFirst
 			continue
 		}
-		w.logger.Warn("The server cannot be reached. Running tasks continue.", "error", err, "retry_in", pause)
+		w.logger.Warn("The server cannot be reached, or tasks cannot start. Running tasks continue.", "error", err, "retry_in", pause)
 		select {
 		case <-ctx.Done():
 		case <-unlessClosed(drain, leaving):
@@ -151,12 +151,17 @@ func (w *worker) turn(ctx context.Context, drain <-chan struct{}, leaving bool) 
 		w.draining = resp.Draining
 		w.logger.Info("An administrator started or stopped draining the worker.", "draining", resp.Draining)
 	}
-	for _, data := range resp.Specs {
-		if err := w.start(data); err != nil {
-			return err
-		}
+	return w.startAll(resp.Specs)
+}
+
+// startAll starts the attempts that the server assigned. One that cannot start delays no other; the next
+// poll returns it again.
+func (w *worker) startAll(specs [][]byte) error {
+	var failures []error
+	for _, data := range specs {
+		failures = append(failures, w.start(data))
 	}
-	return nil
+	return errors.Join(failures...)
 }
 
 // join registers the worker. Its ID is kept in its folder, so that a restarted worker is the same.
@@ -261,7 +266,7 @@ func (w *worker) start(data []byte) error {
 		}
 		visible, err := w.devices.assign(spec.GetTaskId(), int(spec.GetResources().GetGpus()))
 		if err != nil {
-			return err // the next poll returns the attempt again
+			return err
 		}
 		spec.Env["CUDA_VISIBLE_DEVICES"], spec.Env["NVIDIA_VISIBLE_DEVICES"] = visible, visible
 		if visible == "" {

@@ -40,7 +40,11 @@ func (s *Service) Save(ctx context.Context, e Edit) (View, error) {
 		return View{}, fmt.Errorf("make view id: %w", err)
 	}
 	row := db.ExecutionView{ID: id, ProjectID: subject.ProjectID, Sharing: string(Private), Columns: []string{}, OwnerID: subject.ID, OwnerName: subject.Name}
-	if err := s.apply(ctx, subject, e, &row); err != nil {
+	problems, err := s.tableProblems(ctx, e.Table)
+	if err != nil {
+		return View{}, err
+	}
+	if err := apply(subject, e, problems, &row); err != nil {
 		return View{}, err
 	}
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
@@ -72,6 +76,13 @@ func (s *Service) Save(ctx context.Context, e Edit) (View, error) {
 // Change changes the view that name, a name or an ID, identifies. Errors are those of Save,
 // Forbidden for a view of another person, and Conflict if it is not in the state that e is based on.
 func (s *Service) Change(ctx context.Context, name string, e Edit) (View, error) {
+	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
+		return View{}, err
+	}
+	problems, err := s.tableProblems(ctx, e.Table)
+	if err != nil {
+		return View{}, err
+	}
 	return s.change(ctx, "view.update", name, func(_ *db.Queries, subject auth.Subject, row *db.ExecutionView) error {
 		if e.Based != nil && !e.Based.Equal(row.UpdatedAt) {
 			return apperr.New(apperr.Conflict, "%s changed the view in the meantime. Reload it and try again.", row.UpdatedBy)
@@ -79,7 +90,7 @@ func (s *Service) Change(ctx context.Context, name string, e Edit) (View, error)
 		if !mayChange(subject, *row) {
 			return apperr.New(apperr.Forbidden, "Only %s or a team administrator can change this view.", row.OwnerName)
 		}
-		if err := s.apply(ctx, subject, e, row); err != nil {
+		if err := apply(subject, e, problems, row); err != nil {
 			return err
 		}
 		row.IsDefault = row.IsDefault && row.Sharing == string(Project)
@@ -163,8 +174,24 @@ func (s *Service) change(ctx context.Context, action, name string, edit func(*db
 	return s.Get(ctx, v.ID.String())
 }
 
-// apply checks e and writes it to row.
-func (s *Service) apply(ctx context.Context, subject auth.Subject, e Edit, row *db.ExecutionView) error {
+// tableProblems returns what is wrong with a table. The check reads the names of the project with a
+// connection of its own, so it precedes the transaction of a change.
+func (s *Service) tableProblems(ctx context.Context, t *Table) ([]apperr.Field, error) {
+	if t == nil {
+		return nil, nil
+	}
+	err := s.index.Check(ctx, index.Query{Where: strings.TrimSpace(t.Where), Sort: t.Sort, Columns: append([]string{}, t.Columns...)}, t.Group)
+	if apperr.Is(err, apperr.Invalid) {
+		return apperr.FieldsOf(err), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check the table: %w", err)
+	}
+	return nil, nil
+}
+
+// apply checks e and writes it to row. problems are those of its table.
+func apply(subject auth.Subject, e Edit, problems []apperr.Field, row *db.ExecutionView) error {
 	var fields []apperr.Field
 	add := func(path, message string) { fields = append(fields, apperr.Field{Path: path, Message: message}) }
 	if e.Name != nil || row.Name == "" {
@@ -188,12 +215,7 @@ func (s *Service) apply(ctx context.Context, subject auth.Subject, e Edit, row *
 	if e.Table != nil {
 		row.Query, row.Sort, row.GroupBy = strings.TrimSpace(e.Table.Where), e.Table.Sort, e.Table.Group
 		row.Columns = append([]string{}, e.Table.Columns...)
-		err := s.index.Check(ctx, index.Query{Where: row.Query, Sort: row.Sort, Columns: row.Columns}, row.GroupBy)
-		if apperr.Is(err, apperr.Invalid) {
-			fields = append(fields, apperr.FieldsOf(err)...)
-		} else if err != nil {
-			return fmt.Errorf("check the table: %w", err)
-		}
+		fields = append(fields, problems...)
 	}
 	return apperr.InvalidFields("The view has invalid values.", fields)
 }

@@ -177,3 +177,20 @@ func TestViewsAreCheckedAndRecorded(t *testing.T) {
 	}
 	require.Equal(t, []string{"view.create", "view.update", "view.delete"}, slices.Clone(actions))
 }
+
+// TestChangesNeedOneConnection: with a second connection inside a transaction, concurrent changes could
+// each hold one connection and wait for another.
+func TestChangesNeedOneConnection(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := as(t, "Ada", auth.ProjectDev)
+	v, err := b.Save(ada, edit("mine", view.Private, &view.Table{}))
+	require.NoError(t, err)
+	single := dbtest.NewSingle(t, b.pool)
+	names := index.New(index.Config{Pool: single, Now: time.Now, Conn: func() (driver.Conn, error) { return nil, context.Canceled }})
+	ctx, cancel := context.WithTimeout(ada, 20*time.Second)
+	defer cancel()
+	changed, err := view.NewService(single, names, time.Now).Change(ctx, v.ID.String(), edit("failed", view.Private, &view.Table{Where: "state:failed since:7d"}))
+	require.NoError(t, err)
+	require.Equal(t, "failed", changed.Name)
+}

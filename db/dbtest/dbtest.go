@@ -40,6 +40,20 @@ func New(t testing.TB) *pgxpool.Pool {
 	return pool
 }
 
+// NewSingle returns a pool of one connection to the database of pool. A method that requires a second
+// connection during a transaction waits for it until its context ends.
+func NewSingle(t testing.TB, pool *pgxpool.Pool) *pgxpool.Pool {
+	t.Helper()
+	config := pool.Config()
+	config.MaxConns, config.MinConns = 1, 0
+	single, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatalf("open a pool of one connection: %v", err)
+	}
+	t.Cleanup(single.Close)
+	return single
+}
+
 // NewURL is New for tests that open connections themselves, for example in another
 // process.
 func NewURL(t testing.TB) string {

@@ -42,9 +42,9 @@ SELECT greatest(t.position, s.removed)::bigint AS position, s.position AS newest
 UPDATE trigger_feed SET position = greatest(position, @position);
 
 -- name: TriggersOfEvents :many
--- Returns the events of a range of the feed with the enabled triggers of their project that wait for
--- such an event. Runs of sweeps and changes in the audit log cause nothing.
-SELECT sqlc.embed(t), sqlc.embed(e)
+-- Returns the positions of the events in a range of the feed with the enabled triggers of their project
+-- that wait for such an event. Runs of sweeps and changes in the audit log cause nothing.
+SELECT e.position, t.id AS trigger_id
 FROM event_feed e JOIN triggers t ON t.project_id = e.project_id
 WHERE e.position > @after AND e.position <= @until AND t.enabled AND e.at >= t.enabled_at AND e.topic <> 'audit'
     AND CASE t.kind
@@ -62,6 +62,9 @@ WHERE e.position > @after AND e.position <= @until AND t.enabled AND e.at >= t.e
         ELSE false END
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.execution_id)
 ORDER BY e.position, t.id;
+
+-- name: FeedEvent :one
+SELECT * FROM event_feed WHERE position = @position;
 
 -- name: FeedPeriod :one
 -- Returns the last position before a time and the last one up to another. NULL is no limit.

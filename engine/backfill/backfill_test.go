@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
@@ -262,4 +263,54 @@ func TestRefusedBackfills(t *testing.T) {
 	frequent := b.daily("quick", func(sp *schedule.Spec) { sp.Name, sp.Expressions = "frequent", []string{"* * * * *"} })
 	_, err = b.backfills.Create(b.ctx, b.spec(frequent, 8))
 	require.Contains(t, fmt.Sprint(apperr.FieldsOf(err)), "more than 10000 runs")
+}
+
+// TestATimeThatWasJustLaunchedIsNotLaunchedAgain: the schedule launches a time after the backfill was planned.
+func TestATimeThatWasJustLaunchedIsNotLaunchedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.daily("quick", withDay)
+	sp := b.spec(sc, 2)
+	dry, err := b.backfills.Preview(b.ctx, sp)
+	require.NoError(t, err)
+	require.Equal(t, 2, dry.Runs)
+	tx, err := b.pool.Begin(b.ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(b.ctx) }()
+	_, err = tx.Exec(b.ctx, "SELECT 1 FROM tenancy_nodes WHERE id = $1 FOR UPDATE", auth.LocalProject)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.backfills.Create(b.ctx, sp)
+		done <- err
+	}()
+	require.Eventually(t, func() bool {
+		var waits bool
+		err := b.pool.QueryRow(b.ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(&waits)
+		return err == nil && waits
+	}, 20*time.Second, 5*time.Millisecond)
+	_, err = tx.Exec(b.ctx, `INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, fires, interval_start, state, reason, message, execution_id, decided_at)
+		VALUES ($1, $2, $2, 1, $2, 'LAUNCHED', '', '', $3, $2)`, sc.ID, dry.Slots[0].Fire, uuid.New())
+	require.NoError(t, err)
+	require.NoError(t, tx.Commit(b.ctx))
+	require.True(t, apperr.Is(<-done, apperr.Conflict))
+	dry, err = b.backfills.Preview(b.ctx, sp)
+	require.NoError(t, err)
+	require.Equal(t, 1, dry.Runs)
+}
+
+// TestACancelledBackfillStopsItsExecutionsLater: a first request to stop them may have failed in between.
+func TestACancelledBackfillStopsItsExecutionsLater(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	f := b.create(b.spec(b.daily("gate", nil), 1))
+	b.look()
+	_, err := b.backfills.Cancel(b.ctx, f.ID, false)
+	require.NoError(t, err)
+	_, err = b.backfills.Cancel(b.ctx, f.ID, false)
+	require.Equal(t, apperr.Conflict, apperr.CodeOf(err))
+	cancelled, err := b.backfills.Cancel(b.ctx, f.ID, true)
+	require.NoError(t, err)
+	require.Equal(t, backfill.Cancelled, cancelled.Status)
+	b.hasEnded(*b.launched(f.ID)[0].ExecutionID)
 }

@@ -144,12 +144,18 @@ func (s *Service) Resume(ctx context.Context, id uuid.UUID) (Backfill, error) {
 }
 
 // Cancel ends a backfill: slots that have not been launched are cancelled. With stop, its
-// running executions are cancelled as well; otherwise, they continue.
+// running executions are cancelled as well; otherwise, they continue. A backfill that was cancelled
+// can be cancelled again with stop.
 func (s *Service) Cancel(ctx context.Context, id uuid.UUID, stop bool) (Backfill, error) {
 	b, err := s.change(ctx, id, "backfill.cancel", func(ctx context.Context, q *db.Queries, row *db.Backfill, by auth.Subject) error {
 		row.Status, row.Message = string(Cancelled), "Cancelled by "+by.Name+"."
 		return q.CancelBackfillSlots(ctx, row.Message, s.now(), row.ID)
 	})
+	if stop && apperr.Is(err, apperr.Conflict) {
+		if now, getErr := s.Get(ctx, id); getErr == nil && now.Status == Cancelled {
+			b, err = now, nil
+		}
+	}
 	if err != nil || !stop {
 		return b, err
 	}

@@ -76,6 +76,9 @@ func (s *Service) look(ctx context.Context) (int, error) {
 // slot.
 func (s *Service) step(ctx context.Context, id uuid.UUID) (bool, error) {
 	row, err := s.queries.GetBackfill(ctx, id)
+	if db.IsNoRows(err) { // its workflow or project was deleted
+		return false, nil
+	}
 	if err != nil {
 		return false, fmt.Errorf("get: %w", err)
 	}

@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,6 +36,14 @@ func plan(slots []schedule.Slot, found map[int64]existing, rule Rerun) []Planned
 		}
 	}
 	return out
+}
+
+// launchedSince reports whether a slot that is to run has an execution that the plan does not know.
+func launchedSince(slots []Planned, found map[int64]existing) bool {
+	return slices.ContainsFunc(slots, func(slot Planned) bool {
+		e, ok := found[slot.Fire.UnixMicro()]
+		return slot.Runs && ok && (slot.ExecutionID == nil || *slot.ExecutionID != e.execution)
+	})
 }
 
 // again reports whether a slot with an execution runs again. A deleted execution counts as

@@ -146,7 +146,7 @@ func (s *Service) prepare(ctx context.Context, sp Spec) (*prepared, error) {
 	if len(fields) > 0 {
 		return nil, refused(fields)
 	}
-	found, err := s.existing(ctx, sp)
+	found, err := existingOf(ctx, s.queries, sp)
 	if err != nil {
 		return nil, err
 	}
@@ -209,8 +209,9 @@ func zoneOf(name string) *time.Location {
 	return zone
 }
 
-func (s *Service) existing(ctx context.Context, sp Spec) (map[int64]existing, error) {
-	rows, err := s.queries.ExistingFires(ctx, sp.Schedule, sp.From, sp.Until)
+// existingOf returns the latest executions of the times of a spec.
+func existingOf(ctx context.Context, q *db.Queries, sp Spec) (map[int64]existing, error) {
+	rows, err := q.ExistingFires(ctx, sp.Schedule, sp.From, sp.Until)
 	if err != nil {
 		return nil, fmt.Errorf("executions of schedule %s: %w", sp.Schedule, err)
 	}
@@ -243,7 +244,8 @@ func (s *Service) Preview(ctx context.Context, sp Spec) (DryRun, error) {
 }
 
 // Create stores a backfill, which starts immediately. The caller becomes its owner. It returns
-// Invalid with fields, and Conflict if another backfill will launch one of the times.
+// Invalid with fields, and Conflict if another backfill will launch one of the times, or one of them
+// has just been launched.
 func (s *Service) Create(ctx context.Context, sp Spec) (Backfill, error) {
 	p, err := s.prepare(ctx, sp)
 	if err != nil {
@@ -299,6 +301,14 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, id uuid.UUID, p *pr
 	}
 	if err := q.InsertBackfillSlots(ctx, slots); err != nil {
 		return err
+	}
+	// From here on, no other backfill can launch these times. One may have done so since they were planned.
+	found, err := existingOf(ctx, q, sp)
+	if err != nil {
+		return err
+	}
+	if launchedSince(p.Slots, found) {
+		return apperr.New(apperr.Conflict, "Some of these times have just been launched. Check again which times remain.")
 	}
 	return audit.Record(ctx, q, audit.Entry{
 		Action: "backfill.create", Kind: "backfill", ID: id.String(), Name: sc.Name, TenantID: p.version.TenantID, ProjectID: sc.ProjectID,

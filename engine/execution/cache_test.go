@@ -230,3 +230,27 @@ func TestKillPointsOfCache(t *testing.T) {
 		})
 	}
 }
+
+// TestClaimsDoNotWaitForBytes: other executions can look up the same result while a loop looks for its bytes,
+// for which it requires another connection.
+func TestClaimsDoNotWaitForBytes(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.keepFiles()
+	b.register(`{name: kept, version: 1.0.0, operators: [{name: make, type: shell, cache: true, outputs: [{name: model, type: File}], code: {script: echo model}}]}`)
+	first := b.again(execution.LaunchRequest{Workflow: "kept"})
+	tx, err := b.pool.Begin(b.ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(b.ctx) }()
+	_, err = tx.Exec(b.ctx, "LOCK TABLE artifacts IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	second, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "kept", Priority: query.Normal})
+	require.NoError(t, err)
+	b.eventually("the loop looks for the bytes", `SELECT EXISTS (SELECT FROM pg_stat_activity
+		WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ArtifactHashes%')`)
+	_, err = b.pool.Exec(b.ctx, "SELECT 1 FROM cached_results FOR UPDATE NOWAIT")
+	require.NoError(t, err)
+	require.NoError(t, tx.Rollback(b.ctx))
+	require.Equal(t, query.Succeeded, b.finish(second.ID).Status)
+	require.Equal(t, first.ID, b.node(second.ID, "make").Origin.Execution)
+}

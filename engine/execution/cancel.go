@@ -39,34 +39,15 @@ func (s *CommandService) cancellable(ctx context.Context, id uuid.UUID) (db.Exec
 // ended. It returns Conflict when the execution has ended in another state, and Forbidden for
 // the execution of another user without the permission.
 func (s *CommandService) Cancel(ctx context.Context, id uuid.UUID, reason string) error {
-	e, subject, err := s.cancellable(ctx, id)
+	c, err := s.PrepareCancel(ctx, id, reason)
 	if err != nil {
 		return err
 	}
-	if e.CancelRequestedAt != nil && query.State(e.Status).Ended() {
+	if c.execution.CancelRequestedAt != nil && query.State(c.execution.Status).Ended() {
 		return nil
 	}
-	reason = clean(reason, maxMessage)
-	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), e.VersionID)
-	if err != nil {
-		return fmt.Errorf("load version: %w", err)
-	}
-	var requested, handlers int64
 	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
-		data := mustJSON(map[string]any{"by": subject.Name})
-		requested, err = q.RequestCancel(ctx, s.now(), reason, data, id)
-		if err != nil {
-			return err
-		}
-		handlers, err = stopHandlers(ctx, q, version, e, db.OrderNodeParams{Reason: reason, OrderedBy: subject.Name, OrderedAt: s.now()}, requested > 0)
-		if err != nil || requested == 0 && handlers == 0 {
-			return err
-		}
-		err = audit.Record(ctx, q, audit.Entry{
-			Action: "execution.cancel", Kind: "execution", ID: id.String(), Name: e.WorkflowName + " " + e.Version, TenantID: e.TenantID, ProjectID: e.ProjectID,
-			Old: map[string]any{"status": e.Status, "cancel_requested": requested == 0}, New: cancelAudit(e, handlers), Reason: reason,
-		})
-		if err != nil {
+		if err := c.write(ctx, q); err != nil || !c.written() {
 			return err
 		}
 		return s.requestDrive(ctx, tx, q, id)
@@ -75,20 +56,94 @@ func (s *CommandService) Cancel(ctx context.Context, id uuid.UUID, reason string
 		return fmt.Errorf("cancel %s: %w", id, err)
 	}
 	s.config.Crash("cancel.committed")
-	if requested == 0 && handlers == 0 {
-		if e, err = s.queries.GetExecution(ctx, id); err == nil && e.CancelRequestedAt == nil {
+	if !c.written() {
+		e, err := s.queries.GetExecution(ctx, id)
+		if err == nil && e.CancelRequestedAt == nil {
 			return apperr.New(apperr.Conflict, "The execution has already ended.")
 		}
 		return err
 	}
-	if requested > 0 {
-		s.sendMessage(id, message{cancel: &reason})
+	c.announce()
+	return nil
+}
+
+// Cancellation is a request to end an execution, for callers that write it in a transaction of
+// their own.
+type Cancellation struct {
+	service   *CommandService
+	execution db.Execution
+	version   workflow.Version
+	by        string
+	reason    string
+
+	requested, handlers int64
+}
+
+// PrepareCancel reads what a cancellation requires. Errors are those of Cancel, except Conflict.
+func (s *CommandService) PrepareCancel(ctx context.Context, id uuid.UUID, reason string) (*Cancellation, error) {
+	e, subject, err := s.cancellable(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	if handlers > 0 {
+	version, err := s.workflows.VersionByID(auth.AsSystem(ctx), e.VersionID)
+	if err != nil {
+		return nil, fmt.Errorf("load version: %w", err)
+	}
+	return &Cancellation{service: s, execution: e, version: version, by: subject.Name, reason: clean(reason, maxMessage)}, nil
+}
+
+// Write writes the request in the transaction of q, or nothing if the execution has ended. Announce
+// follows the commit; without it, the execution is driven some seconds later.
+func (c *Cancellation) Write(ctx context.Context, q *db.Queries) error {
+	if err := c.write(ctx, q); err != nil {
+		return fmt.Errorf("cancel %s: %w", c.execution.ID, err)
+	}
+	if !c.written() {
+		return nil
+	}
+	if _, err := q.RequestDrive(ctx, c.execution.ID); err != nil && !db.IsNoRows(err) {
+		return fmt.Errorf("request drive of %s: %w", c.execution.ID, err)
+	}
+	return nil
+}
+
+func (c *Cancellation) write(ctx context.Context, q *db.Queries) (err error) {
+	now := c.service.now()
+	c.requested, err = q.RequestCancel(ctx, now, c.reason, mustJSON(map[string]any{"by": c.by}), c.execution.ID)
+	if err != nil {
+		return err
+	}
+	c.handlers, err = stopHandlers(ctx, q, c.version, c.execution, db.OrderNodeParams{Reason: c.reason, OrderedBy: c.by, OrderedAt: now}, c.requested > 0)
+	if err != nil || !c.written() {
+		return err
+	}
+	e := c.execution
+	return audit.Record(ctx, q, audit.Entry{
+		Action: "execution.cancel", Kind: "execution", ID: e.ID.String(), Name: e.WorkflowName + " " + e.Version, TenantID: e.TenantID, ProjectID: e.ProjectID,
+		Old: map[string]any{"status": e.Status, "cancel_requested": c.requested == 0}, New: cancelAudit(e, c.handlers), Reason: c.reason,
+	})
+}
+
+func (c *Cancellation) written() bool { return c.requested > 0 || c.handlers > 0 }
+
+// Announce makes the execution end soon, once a written request is committed.
+func (c *Cancellation) Announce() {
+	if c.written() {
+		c.announce()
+		c.service.wake(c.execution.ID)
+	}
+}
+
+// announce notifies the driver of the execution and its pages.
+func (c *Cancellation) announce() {
+	s, id := c.service, c.execution.ID
+	if c.requested > 0 {
+		s.sendMessage(id, message{cancel: &c.reason})
+	}
+	if c.handlers > 0 {
 		s.sendMessage(id, message{reports: true})
 	}
 	s.changed(id)
-	return nil
 }
 
 // cancelAudit is the audit log entry of a cancellation that stops exit handlers.

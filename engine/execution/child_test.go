@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"go.uber.org/goleak"
 
 	"github.com/flowforge/flowforge/access/auth"
@@ -39,7 +40,7 @@ const (
 	envChild    = "FLOWFORGE_TEST_CHILD"        // set in a child
 	envDatabase = "FLOWFORGE_TEST_CHILD_DB"     // address of the test's database
 	envDir      = "FLOWFORGE_TEST_CHILD_DIR"    // sockets and blobs
-	envCrash    = "FLOWFORGE_TEST_CHILD_CRASH"  // "point:n": end at the n-th visit
+	envCrash    = "FLOWFORGE_TEST_CHILD_CRASH"  // "point:n": end at the n-th visit; see crasher
 	envLaunch   = "FLOWFORGE_TEST_CHILD_LAUNCH" // "workflow:count": executions to launch, by key
 	envCancel   = "FLOWFORGE_TEST_CHILD_CANCEL" // cancel the first execution once it runs
 )
@@ -106,7 +107,7 @@ func runChild(ctx context.Context, log *slog.Logger) error {
 		Workflows: workflows, HostImages: true,
 		Launcher: remoteLauncher{flowforgev1connect.NewRunnerServiceClient(socketClient(dir+"/runner.sock"), "http://runner")},
 		Capacity: quota.Capacity{CPUMillis: 4000, MemoryMiB: 4096, Pods: 16},
-		Crash:    crasher(os.Getenv(envCrash)),
+		Crash:    crasher(os.Getenv(envCrash), pool),
 		Timing:   execution.Timing{Reconcile: 50 * time.Millisecond, Linger: 50 * time.Millisecond, Lease: 2 * time.Second, StopGrace: time.Second},
 	})
 	if err != nil {
@@ -141,8 +142,10 @@ func runChild(ctx context.Context, log *slog.Logger) error {
 
 // crasher ends the process at the n-th visit of a point: "flush.committed:2". Visits can be
 // counted from the first visit of another point, because the number of earlier batches
-// depends on the speed of the machine: "stop.begin>flush.committed:1".
-func crasher(text string) func(string) {
+// depends on the speed of the machine: "stop.begin>flush.committed:1". For the same reason,
+// visits can be those after which a node is in a state: "flush.committed:1@use=QUEUED".
+func crasher(text string, pool *pgxpool.Pool) func(string) {
+	text, node, state := cutState(text)
 	first, rest, armedLater := strings.Cut(text, ">")
 	if !armedLater {
 		rest = text
@@ -160,7 +163,7 @@ func crasher(text string) func(string) {
 		if armedLater && at == first {
 			armed = true
 		}
-		if !armed || at != point {
+		if !armed || at != point || node != "" && !nodeIs(pool, node, state) {
 			return
 		}
 		if n--; n <= 0 {
@@ -168,6 +171,18 @@ func crasher(text string) func(string) {
 		}
 		_ = os.WriteFile(os.Getenv(envDir)+visitedFile, nil, 0o600)
 	}
+}
+
+// cutState returns a crash point without the state that a node must be in, and that node.
+func cutState(text string) (point, node, state string) {
+	point, condition, _ := strings.Cut(text, "@")
+	node, state, _ = strings.Cut(condition, "=")
+	return point, node, state
+}
+
+func nodeIs(pool *pgxpool.Pool, name, state string) (is bool) {
+	err := pool.QueryRow(context.Background(), "SELECT EXISTS (SELECT FROM nodes WHERE name = $1 AND state = $2)", name, state).Scan(&is)
+	return err == nil && is
 }
 
 // childLaunches performs the launches that the parent requested; the keys make each happen

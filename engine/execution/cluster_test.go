@@ -29,6 +29,7 @@ type podLauncher struct {
 	changes         chan struct{}
 	calls           int
 	unreachable     bool
+	failure         error         // of the next call of Start
 	unreachableCall chan struct{} // receives a value with every call while it is away
 }
 
@@ -43,6 +44,10 @@ func (p *podLauncher) Start(_ context.Context, attempts []launcher.Attempt) erro
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls++
+	if err := p.failure; err != nil {
+		p.failure = nil
+		return err
+	}
 	if p.unreachable {
 		select {
 		case p.unreachableCall <- struct{}{}:
@@ -94,7 +99,13 @@ func (p *podLauncher) Stop(_ context.Context, refs []launcher.Ref, _ time.Durati
 	return nil
 }
 
-func (p *podLauncher) List(context.Context) ([]launcher.Status, error) {
+// listed is the key of a function in the context of List, which is called before its list is returned.
+type listed struct{}
+
+func (p *podLauncher) List(ctx context.Context) ([]launcher.Status, error) {
+	if f, ok := ctx.Value(listed{}).(func()); ok {
+		defer f()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.unreachable {

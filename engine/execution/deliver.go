@@ -124,8 +124,8 @@ func (s *Supervisor) takeBegins(ctx context.Context, reports []*flowforgev1.Atte
 			row.PID = &pid
 		}
 		scope := scopes[i]
-		posted := s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row})
-		if posted && !started.GetAwaited() {
+		begun := message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row}
+		if !started.GetAwaited() && s.live.post(scope.ExecutionID, begun) {
 			continue
 		}
 		var pid *int32
@@ -139,8 +139,9 @@ func (s *Supervisor) takeBegins(ctx context.Context, reports []*flowforgev1.Atte
 		if err != nil {
 			return fmt.Errorf("mark %s started: %w", r.GetTaskId(), err)
 		}
-		// A loop that started in the meantime may have read the rows before this write.
-		if posted || s.live.post(scope.ExecutionID, message{node: scope.NodeIndex, attempt: scope.Attempt, begun: row}) {
+		// A loop that takes this message may end before it applies it; the next one reads the
+		// row. A loop that started in the meantime may have read the rows before this write.
+		if s.live.post(scope.ExecutionID, begun) {
 			continue
 		}
 		s.wake(scope.ExecutionID)

@@ -16,7 +16,8 @@ import (
 func TestKillPointsOfDaemons(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{
-		"flush.written:2", "flush.written:3", "flush.written:4", "flush.written:5", "flush.committed:2", "flush.committed:3", "flush.committed:4", "flush.committed:5",
+		"flush.written:2", "flush.written:3", "flush.written:4", "flush.written:5", "flush.committed:1@db=QUEUED", "flush.committed:1@db=RUNNING", "flush.committed:1@use=QUEUED",
+		"flush.committed:1@use=SUCCEEDED", "flush.committed:1@last=QUEUED", "flush.committed:1@last=SUCCEEDED", "flush.committed:1@db=SUCCEEDED",
 		"flush.effects:2", "flush.effects:4", "start.begin:1", "start.done:1", "deliver.answer:1", "deliver.answer:2", "stop.begin:1", "stop.done:1",
 		"stop.begin>flush.written:1", "stop.begin>flush.committed:1",
 	} {

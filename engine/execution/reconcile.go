@@ -201,15 +201,21 @@ type attemptID struct {
 
 // findMissing ends the attempts of this machine that its launcher does not know. The
 // reservations are read before the launcher's list: an attempt whose end was taken in
-// between has no reservation when its loss is applied.
+// between has no reservation when its loss is applied. A loop of this process that still starts
+// attempts before the list, or is being loaded, may start those that are not in the list.
 func (s *Driver) findMissing(ctx context.Context, misses map[attemptID]int) error {
-	rows, err := s.queries.ListSettledReservations(ctx, s.config.LauncherName)
+	rows, err := s.queries.ListSettledReservations(ctx, s.owner, s.config.LauncherName)
 	if err != nil {
 		return fmt.Errorf("list reservations: %w", err)
 	}
 	if len(rows) == 0 {
 		clear(misses)
 		return nil
+	}
+	unsettled := map[uuid.UUID]bool{}
+	for _, r := range rows {
+		_, driven := s.live.get(r.ExecutionID)
+		unsettled[r.ExecutionID] = r.Own && !driven || s.starting(r.ExecutionID)
 	}
 	known, err := s.known(ctx)
 	if err != nil {
@@ -218,7 +224,8 @@ func (s *Driver) findMissing(ctx context.Context, misses map[attemptID]int) erro
 	seen := make(map[attemptID]int, len(misses))
 	for _, r := range rows {
 		id := attemptID{r.ExecutionID, attemptKey{int(r.NodeIndex), int(r.Attempt)}}
-		if _, ok := known[query.TaskID(r.ExecutionID, id.Node, id.Attempt)]; ok || s.starting(r.ExecutionID) {
+		_, ok := known[query.TaskID(r.ExecutionID, id.Node, id.Attempt)]
+		if ok || unsettled[r.ExecutionID] || s.starting(r.ExecutionID) {
 			continue
 		}
 		seen[id] = misses[id] + 1

@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -148,7 +147,7 @@ func (st *starter) startAll(ctx context.Context, nodes []int, attempts []launche
 	config := st.driver.config
 	config.Crash("start.begin")
 	if unreachable, err := st.driver.submit(ctx, st.execution, attempts); err != nil {
-		if errors.Is(err, context.Canceled) {
+		if ctx.Err() != nil { // the loop ends; the next one starts them again
 			return
 		}
 		config.Meter.Count(MeterLauncherError, "start", 1)

@@ -2,7 +2,9 @@ package expression
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"reflect"
@@ -271,7 +273,7 @@ func (m *meter) decode(s string) (any, error) {
 	if err := d.Decode(&v); err != nil {
 		return nil, fmt.Errorf("%s is not valid JSON: %w", quoted(s), err)
 	}
-	if d.More() {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) { // More is false before a bracket
 		return nil, fmt.Errorf("%s contains more than one JSON value", quoted(s))
 	}
 	return m.normal(v, 0), nil

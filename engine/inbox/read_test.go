@@ -134,3 +134,32 @@ func TestSettingsAreChecked(t *testing.T) {
 	require.Equal(t, "admin@example.com", account.Email)
 	require.False(t, account.Provided)
 }
+
+// TestConcurrentChangesOfSettings: a change is based on the one before it.
+func TestConcurrentChangesOfSettings(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.person("ada", auth.ProjectDev)
+	b.set(ada, func(s *inbox.Settings) { s.Muted = []string{"first"} })
+	tx, err := b.pool.Begin(b.system)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(b.system) }()
+	_, err = tx.Exec(b.system, "SELECT 1 FROM inbox_settings FOR UPDATE")
+	require.NoError(t, err)
+	done := make(chan error, 2)
+	for _, name := range []string{"second", "third"} {
+		go func() { done <- b.service.Mute(ada, name) }()
+	}
+	require.Eventually(t, func() bool {
+		var waiting int
+		err := b.pool.QueryRow(b.system, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)
+		return err == nil && waiting == 2
+	}, 20*time.Second, 5*time.Millisecond)
+	require.NoError(t, tx.Rollback(b.system))
+	for range 2 {
+		require.NoError(t, <-done)
+	}
+	account, err := b.service.Account(ada)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"first", "second", "third"}, account.Muted)
+}

@@ -140,7 +140,7 @@ func (s *Service) receive(ctx context.Context, q *db.Queries, row db.InboxEvents
 
 // ended notifies the person that launched an execution, or whose schedule did.
 func (s *Service) ended(ctx context.Context, q *db.Queries, row db.InboxEventsRow) error {
-	end, err := s.config.Notifications.End(ctx, *row.ExecutionID)
+	end, err := s.config.Notifications.End(ctx, q, *row.ExecutionID)
 	if err != nil || end == nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/message"
+	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/notify"
 )
@@ -187,10 +188,11 @@ func TestMySweep(t *testing.T) {
 		b.exec(`INSERT INTO input_sweeps (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs,
 				stopping, objective, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key)
 			VALUES ($1, $2, $3, $4, $4, 'digits.train', '1.0.0', 'Learning rates', 'SUCCEEDED', $5, '', 'random', '[]', 1, 0, '{}',
-				'{}', '{"Metric": "loss", "Output": "", "Goal": "min"}', 3, 3, 1, 0, 1, -1, 0, $6, 'ada', now(), now(), now(), '')`, id, auth.LocalTenant, auth.LocalProject, b.workflow, reason, ada.id)
+				'{}', '{"Metric": "loss", "Output": "", "Goal": "min"}', 4, 4, 1, 0, 1, -1, 0, $6, 'ada', now(), now(), now(), '')`, id, auth.LocalTenant, auth.LocalProject, b.workflow, reason, ada.id)
 		for i, objective := range []any{0.25, 0.125, nil} {
 			b.exec(`INSERT INTO input_sweep_runs (sweep_id, number, state, chosen, space_version, objective, created_at, execution_id) VALUES ($1, $2, CASE WHEN $3::float8 IS NULL THEN 'FAILED' ELSE 'SUCCEEDED' END, '{}', 1, $3, now(), gen_random_uuid())`, id, i, objective)
 		}
+		b.exec(`INSERT INTO input_sweep_runs (sweep_id, number, state, chosen, space_version, objective, created_at, execution_id) VALUES ($1, 3, 'FAILED', '{}', 1, 0.001, now(), gen_random_uuid())`, id)
 		b.record(b.system, audit.Entry{Action: "sweep.end", Kind: "sweep", ID: id.String(), Name: "Learning rates"})
 		return id
 	}
@@ -200,8 +202,8 @@ func TestMySweep(t *testing.T) {
 	items := b.items(ada)
 	require.Len(t, items, 1, "she stopped the other")
 	require.Equal(t, inbox.SweepEnded, items[0].Event)
-	require.Equal(t, []string{"Learning rates has ended", "2 of 3 runs succeeded.", "/sweeps/" + id.String()}, []string{items[0].Message.Title, items[0].Message.Text, items[0].Path})
-	require.Equal(t, message.Fact{Name: "Best loss", Value: "0.125"}, items[0].Message.Facts[1])
+	require.Equal(t, []string{"Learning rates has ended", "2 of 4 runs succeeded.", "/sweeps/" + id.String()}, []string{items[0].Message.Title, items[0].Message.Text, items[0].Path})
+	require.Equal(t, message.Fact{Name: "Best loss", Value: "0.125"}, items[0].Message.Facts[1], "a run that failed is not the best")
 }
 
 func TestMyTrigger(t *testing.T) {
@@ -320,5 +322,23 @@ func TestCrashBetweenItemsAndProgress(t *testing.T) {
 	require.Error(t, err)
 	require.Empty(t, b.items(ada))
 	b.receive()
+	require.Len(t, b.items(ada), 1)
+}
+
+// TestReceivingNeedsOneConnection: what happened is described in the transaction that stores the items.
+func TestReceivingNeedsOneConnection(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.person("ada", auth.ProjectDev)
+	b.ran(ada, "FAILED")
+	_, err := b.feed.Relay(b.system)
+	require.NoError(t, err)
+	config := b.config
+	config.Pool = dbtest.NewSingle(t, b.pool)
+	config.Notifications = notify.New(notify.Config{Pool: config.Pool, PublicURL: site, Now: b.clock.now})
+	ctx, cancel := context.WithTimeout(b.system, 20*time.Second)
+	defer cancel()
+	_, err = inbox.New(config).Receive(ctx)
+	require.NoError(t, err)
 	require.Len(t, b.items(ada), 1)
 }

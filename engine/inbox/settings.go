@@ -278,6 +278,10 @@ func (s *Service) edit(ctx context.Context, change func(before *Settings) Settin
 		return Account{}, err
 	}
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		// The first settings of a person have no row yet, so the lock is that of the person.
+		if _, err := q.LockUser(ctx, subject.ID); err != nil && !db.IsNoRows(err) {
+			return err
+		}
 		before, err := s.receiver(ctx, q, subject.ID)
 		if err != nil {
 			return err

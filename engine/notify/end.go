@@ -20,9 +20,10 @@ type End struct {
 }
 
 // End returns the end of an execution. It returns nil for one that has not ended or no longer exists,
-// and for runs of sweeps, which cause no notifications.
-func (s *Service) End(ctx context.Context, id uuid.UUID) (*End, error) {
-	row, err := s.queries.ExecutionForNotification(ctx, id)
+// and for runs of sweeps, which cause no notifications. q belongs to the transaction of the caller, if
+// there is one.
+func (s *Service) End(ctx context.Context, q *db.Queries, id uuid.UUID) (*End, error) {
+	row, err := q.ExecutionForNotification(ctx, id)
 	if db.IsNoRows(err) {
 		return nil, nil
 	}

@@ -89,7 +89,7 @@ func (s *Service) ExecutionEnded(ctx context.Context, id uuid.UUID) error {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return err
 	}
-	end, err := s.End(ctx, id)
+	end, err := s.End(ctx, s.queries, id)
 	if err != nil || end == nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -100,11 +101,8 @@ func (t Template) renderEmail(env map[string]any) (*message.Custom, error) {
 	}
 	// In HTML, marks stand for the values until the Markdown is converted, so that a value is text
 	// wherever it is. The result is sanitized because a value can be the address of a link.
-	var values []string
-	marked, err := renderText(t.Body, env, func(v string) string {
-		values = append(values, v)
-		return mark(len(values) - 1)
-	})
+	marks := newMarks()
+	marked, err := renderText(t.Body, env, marks.add)
 	if err != nil {
 		return nil, err
 	}
@@ -112,14 +110,35 @@ func (t Template) renderEmail(env map[string]any) (*message.Custom, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, v := range slices.Backward(values) { // the mark 1 is the start of the mark 10
-		out = strings.ReplaceAll(out, mark(i), html.EscapeString(v))
-	}
-	return &message.Custom{Subject: strings.Join(strings.Fields(subject), " "), Text: text, HTML: markdown.Sanitize(out)}, nil
+	return &message.Custom{Subject: strings.Join(strings.Fields(subject), " "), Text: text, HTML: markdown.Sanitize(marks.replace(out))}, nil
 }
 
-// mark is a word that no template contains by chance.
-func mark(i int) string { return "ffvalue7c1e" + strconv.Itoa(i) }
+// marks are words that stand for values. They begin with a random word, so that no template and no
+// value contains them.
+type marks struct {
+	word   string
+	values []string
+}
+
+func newMarks() *marks { return &marks{word: "ff" + strings.ToLower(rand.Text())} }
+
+// add returns the mark of a value.
+func (m *marks) add(value string) string {
+	m.values = append(m.values, value)
+	return m.word + "v" + strconv.Itoa(len(m.values)-1) + "v"
+}
+
+// replace replaces the marks in HTML with their values, which it does not search.
+func (m *marks) replace(text string) string {
+	pattern := regexp.MustCompile(m.word + "v([0-9]+)v")
+	return pattern.ReplaceAllStringFunc(text, func(mark string) string {
+		i, err := strconv.Atoi(pattern.FindStringSubmatch(mark)[1])
+		if err != nil || i >= len(m.values) {
+			return mark
+		}
+		return html.EscapeString(m.values[i])
+	})
+}
 
 // renderText replaces the tags of a text with their escaped values.
 func renderText(text string, env map[string]any, escape func(string) string) (string, error) {

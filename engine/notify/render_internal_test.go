@@ -51,6 +51,16 @@ func TestValuesAreEscapedForTheirChannel(t *testing.T) {
 	require.Equal(t, map[string]any{"text": `<!channel> failed: <b>&"\`, "level": "error", "n": 1.5, "list": []any{7.0}}, body)
 }
 
+// TestValuesStayApart: neither a value nor the text around a tag changes where another value is.
+func TestValuesStayApart(t *testing.T) {
+	t.Parallel()
+	m := hostile()
+	m.Text = "ffvalue7c1e0 is a word"
+	mail, err := Template{Kind: message.Email, Event: Failed, Subject: "x", Body: "{{ level }} {{ workflow }}0 {{ text }}" + strings.Repeat(" {{ level }}", 10)}.render(m)
+	require.NoError(t, err)
+	require.Contains(t, mail.HTML, "error vision.train0 ffvalue7c1e0 is a word error")
+}
+
 func TestVariablesOfAMessage(t *testing.T) {
 	t.Parallel()
 	env := variablesOf(Failed, hostile())

@@ -10,6 +10,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/message"
+	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/notify"
 )
 
@@ -170,7 +171,7 @@ func TestAnEndSaysWhereItFailed(t *testing.T) {
 			VALUES ($1, $2, $3, 0, 'FAILED', 0, 1, '{"message": "out of memory"}', $4)`, id, index, name, b.clock.now().Add(-time.Duration(index)*time.Second))
 		require.NoError(t, err)
 	}
-	end, err := b.service.End(b.system, id)
+	end, err := b.service.End(b.system, db.New(b.pool), id)
 	require.NoError(t, err)
 	end.Schedule = "nightly"
 	m := end.Message(notify.Failed)

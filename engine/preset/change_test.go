@@ -1,6 +1,7 @@
 package preset_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/preset"
+	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 // TestListsLeaveOutLargeInputs: a list does not read them, and the preset itself has them.
@@ -143,4 +146,20 @@ func TestChangesCheckTheLockedPreset(t *testing.T) {
 		require.Empty(t, list)
 		require.NoError(t, b.presets.Delete(mei, "digits.train", p.ID.String()))
 	}
+}
+
+// TestChangesNeedOneConnection: with a second connection inside a transaction, concurrent changes could
+// each hold one connection and wait for another.
+func TestChangesNeedOneConnection(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	p, err := b.presets.Save(b.admin, "digits.train", named("fast", preset.Private, map[string]any{"lr": 0.5}))
+	require.NoError(t, err)
+	single := dbtest.NewSingle(t, b.pool)
+	presets := preset.NewService(single, workflow.NewService(single, builtin{}, nil, time.Now), time.Now)
+	ctx, cancel := context.WithTimeout(b.admin, 20*time.Second)
+	defer cancel()
+	changed, err := presets.Change(ctx, "digits.train", p.ID.String(), named("slow", preset.Team, map[string]any{"lr": 0.1}))
+	require.NoError(t, err)
+	require.Equal(t, preset.Team, changed.Sharing)
 }

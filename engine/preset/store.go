@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -49,7 +46,11 @@ func (s *Service) Save(ctx context.Context, ref string, e Edit) (Preset, error) 
 	if e.Inputs == nil {
 		e.Inputs = map[string]any{}
 	}
-	if err := s.apply(ctx, subject, w, e, &row); err != nil {
+	inputs, err := s.checkInputs(ctx, w, e)
+	if err != nil {
+		return Preset{}, err
+	}
+	if err := apply(ctx, s.queries, subject, w, e, inputs, &row); err != nil {
 		return Preset{}, err
 	}
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
@@ -85,6 +86,10 @@ func (s *Service) Change(ctx context.Context, ref, name string, e Edit) (Preset,
 	if err != nil {
 		return Preset{}, err
 	}
+	inputs, err := s.checkInputs(ctx, w, e)
+	if err != nil {
+		return Preset{}, err
+	}
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := lock(ctx, q, subject, p, name)
 		if err != nil {
@@ -94,7 +99,7 @@ func (s *Service) Change(ctx context.Context, ref, name string, e Edit) (Preset,
 			return apperr.New(apperr.Conflict, "%s changed the preset in the meantime. Reload it and try again.", row.UpdatedBy)
 		}
 		before := factsOf(row)
-		if err := s.apply(ctx, subject, w, e, &row); err != nil {
+		if err := apply(ctx, q, subject, w, e, inputs, &row); err != nil {
 			return err
 		}
 		err = q.UpdatePreset(ctx, db.UpdatePresetParams{
@@ -265,101 +270,6 @@ func lock(ctx context.Context, q *db.Queries, subject auth.Subject, p Preset, na
 		return row, notYours(row.OwnerName)
 	}
 	return row, err
-}
-
-// apply checks e and writes it to row.
-func (s *Service) apply(ctx context.Context, subject auth.Subject, w workflow.Workflow, e Edit, row *db.LaunchPreset) error {
-	var fields []apperr.Field
-	add := func(path, message string) { fields = append(fields, apperr.Field{Path: path, Message: message}) }
-	if e.Name != nil || row.Name == "" {
-		row.Name = strings.TrimSpace(deref(e.Name))
-		if message := nameProblem(row.Name); message != "" {
-			add("name", message)
-		}
-	}
-	if e.Description != nil {
-		row.Description = strings.TrimSpace(*e.Description)
-		if utf8.RuneCountInString(row.Description) > MaxDescription {
-			add("description", fmt.Sprintf("At most %d characters.", MaxDescription))
-		}
-	}
-	if e.Sharing != nil && string(*e.Sharing) != row.Sharing {
-		row.Sharing = string(*e.Sharing)
-		message, err := s.sharingProblem(ctx, subject, w, *e.Sharing)
-		if err != nil {
-			return err
-		}
-		if *e.Sharing == Private && row.OwnerID != subject.ID {
-			message = "Only " + row.OwnerName + " can make this preset private."
-		}
-		if message != "" {
-			add("sharing", message)
-		}
-	}
-	if e.Inputs != nil {
-		v, err := s.workflows.Version(ctx, w.ID.String(), e.Version)
-		if err != nil {
-			return err
-		}
-		row.Version = v.Version
-		given := map[string]any{}
-		for name, value := range e.Inputs {
-			if value != nil {
-				given[name] = value
-			}
-		}
-		for _, m := range Fit(v.Definition.Inputs, given, e.Env).Incompatible {
-			add("inputs."+m.Path, m.Message)
-		}
-		if row.Inputs, err = json.Marshal(given); err != nil {
-			return fmt.Errorf("encode inputs: %w", err)
-		}
-		if len(row.Inputs) > MaxInputs {
-			add("inputs", fmt.Sprintf("The inputs have more than %d KiB. Upload large values as files.", MaxInputs>>10))
-		}
-	}
-	return apperr.InvalidFields("The preset has invalid values.", fields)
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-// nameProblem is what is wrong with a name, or "".
-func nameProblem(name string) string {
-	_, err := uuid.Parse(name)
-	switch {
-	case name == "":
-		return "Enter a name."
-	case utf8.RuneCountInString(name) > MaxName:
-		return fmt.Sprintf("At most %d characters.", MaxName)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return "Use one line of text."
-	case err == nil:
-		return "Choose a name that is not an ID."
-	}
-	return ""
-}
-
-// sharingProblem is why subject cannot share a preset this way, or "".
-func (s *Service) sharingProblem(ctx context.Context, subject auth.Subject, w workflow.Workflow, to Sharing) (string, error) {
-	switch to {
-	case Private, Project:
-		return "", nil
-	case Team:
-		team, err := s.queries.TeamOfProject(ctx, w.ProjectID)
-		if err != nil {
-			return "", fmt.Errorf("team of project %s: %w", w.ProjectID, err)
-		}
-		if !subject.May(auth.ExecutionLaunch, team.ID) {
-			return "Only members of the team " + team.Name + " who can launch its workflows can share with the team. Share with the project instead.", nil
-		}
-		return "", nil
-	}
-	return "Choose private, project or team.", nil
 }
 
 // Audience names the project and the team that a preset of a workflow can be shared with, and

@@ -78,6 +78,44 @@ func TestFailuresPauseAtOnce(t *testing.T) {
 	require.Equal(t, schedule.PausedByFailures, sc.Reason)
 }
 
+// TestAResumedScheduleIsNotPaused: it was resumed after the loop had found its failures.
+func TestAResumedScheduleIsNotPaused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.create(hourly("quick", func(sp *schedule.Spec) {
+		sp.PauseAfter, sp.Inputs, sp.Misfire, sp.Overlap = 2, map[string]any{"n": 4}, schedule.MisfireAll, schedule.OverlapAllow
+	}))
+	_, _, err := b.workflows.Register(b.ctx, []byte(`{name: quick, version: 2.0.0, inputs: [{name: n, type: "Integer(max=3)"}], operators: [{name: one, type: noop}]}`))
+	require.NoError(t, err)
+	b.fire(noon.Add(time.Hour))
+	require.Equal(t, []schedule.State{schedule.Refused, schedule.Refused}, b.states(sc.ID))
+	tx, err := b.pool.Begin(b.ctx)
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(b.ctx) }()
+	_, err = tx.Exec(b.ctx, "UPDATE schedules SET resumed_at = $2 WHERE id = $1", sc.ID, noon.Add(2*time.Hour))
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- b.schedules.PauseFailing(auth.AsSystem(b.ctx)) }()
+	require.Eventually(t, func() bool {
+		var waits bool
+		err := b.pool.QueryRow(b.ctx, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')").Scan(&waits)
+		return err == nil && waits
+	}, 20*time.Second, 5*time.Millisecond)
+	require.NoError(t, tx.Commit(b.ctx))
+	require.NoError(t, <-done)
+	sc, err = b.schedules.Get(b.ctx, sc.ID)
+	require.NoError(t, err)
+	require.Empty(t, sc.Reason)
+
+	// Without another change, it is paused.
+	_, err = b.pool.Exec(b.ctx, "UPDATE schedules SET resumed_at = $2 WHERE id = $1", sc.ID, noon.Add(-time.Hour))
+	require.NoError(t, err)
+	require.NoError(t, b.schedules.PauseFailing(auth.AsSystem(b.ctx)))
+	sc, err = b.schedules.Get(b.ctx, sc.ID)
+	require.NoError(t, err)
+	require.Equal(t, schedule.PausedByFailures, sc.Reason)
+}
+
 // TestARefusalIsRecordedOnce: until a run launches again. Persons are notified by the audit log.
 func TestARefusalIsRecordedOnce(t *testing.T) {
 	t.Parallel()

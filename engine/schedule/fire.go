@@ -134,22 +134,35 @@ func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t 
 	})
 }
 
-// replace launches a run, and then cancels the executions that it replaces. They continue if the
-// run cannot be launched.
+// replace launches a run and cancels the executions that it replaces, in one transaction. They
+// continue if the run cannot be launched.
 func (s *Service) replace(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, o db.InsertOccurrenceParams, live []uuid.UUID) error {
+	replaced := make([]*execution.Cancellation, 0, len(live))
+	for _, e := range live {
+		c, err := s.config.Executions.Commands.PrepareCancel(ctx, e, "The next run of schedule "+row.Name+" replaces this execution.")
+		if err != nil {
+			return fmt.Errorf("cancel an execution of schedule %s: %w", row.ID, err)
+		}
+		replaced = append(replaced, c)
+	}
 	launched := false
-	err := s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
+	err := s.launch(ctx, row, sc, t, o, func(writing context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
 		launched = o.State == string(Launched)
-		return s.advance(ctx, q, row, st, &o)
+		if err := s.advance(writing, q, row, st, &o); err != nil || !launched {
+			return err
+		}
+		for _, c := range replaced {
+			if err := c.Write(ctx, q); err != nil { // on behalf of FlowForge, not of the owner
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil || !launched {
 		return err
 	}
-	for _, e := range live {
-		if err := s.config.Executions.Commands.Cancel(ctx, e, "The next run of schedule "+row.Name+" replaces this execution."); err != nil && !apperr.Is(err, apperr.Conflict) {
-			return fmt.Errorf("cancel an execution of schedule %s: %w", row.ID, err)
-		}
-		s.config.Crash("fire.cancelled")
+	for _, c := range replaced {
+		c.Announce()
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestFires(t *testing.T) {
 	b.ended(list[1], "SUCCEEDED")
 }
 
-// TestKilled: a stop at any point launches each fire once.
+// TestKilled: a stop at any point launches each fire once, and cancels the execution that it replaces.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for _, point := range schedule.Points() {
@@ -84,6 +84,7 @@ func TestKilled(t *testing.T) {
 			}
 			require.Equal(t, 2, launched)
 			require.Equal(t, 2, b.executions(), "each execution has its occurrence")
+			b.ended(b.occurrences(sc.ID)[0], "CANCELLED")
 		})
 	}
 }

@@ -130,16 +130,38 @@ func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error
 	if err != nil {
 		return 0, fmt.Errorf("find failing schedules: %w", err)
 	}
+	paused := 0
 	for _, id := range ids {
-		row, err := s.queries.GetSchedule(ctx, id)
+		done, err := s.pauseIfFailing(ctx, id)
 		if err != nil {
-			return 0, fmt.Errorf("get schedule %s: %w", id, err)
+			return paused, fmt.Errorf("pause schedule %s: %w", id, err)
 		}
-		if err := s.pause(ctx, row, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures.", row.PauseAfter)); err != nil {
-			return 0, err
+		if done {
+			paused++
 		}
 	}
-	return len(ids), nil
+	return paused, nil
+}
+
+// pauseIfFailing pauses a schedule that fails while it is locked: a user may just have resumed, changed
+// or deleted it.
+func (s *Service) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool, err error) {
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSchedule(ctx, id)
+		if db.IsNoRows(err) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		failing, err := q.FailingSchedules(ctx, &id)
+		if err != nil || len(failing) == 0 {
+			return err
+		}
+		paused = true
+		return s.pauseIn(ctx, q, id, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures.", row.PauseAfter))
+	})
+	return paused, err
 }
 
 // followClock recomputes the next runs of schedules whose last run is in the future because the

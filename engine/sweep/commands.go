@@ -11,7 +11,9 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/sweep/space"
+	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/typeregistry"
 )
 
 // Pause prevents a sweep from launching more runs. Runs that have started continue. Pausing a
@@ -100,7 +102,11 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, erro
 	if err := s.changeable(ctx, id); err != nil {
 		return Sweep{}, err
 	}
-	err := s.change(ctx, id, "sweep.update", func(_ *db.Queries, row *db.InputSweep) (bool, error) {
+	checked, err := s.checkEdit(ctx, id, e)
+	if err != nil {
+		return Sweep{}, err
+	}
+	err = s.change(ctx, id, "sweep.update", func(q *db.Queries, row *db.InputSweep) (bool, error) {
 		if State(row.State) == Stopping {
 			return false, ended(row)
 		}
@@ -108,7 +114,7 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, erro
 		if err != nil {
 			return false, apperr.Wrap(apperr.Conflict, err, "The sweep cannot be changed. "+unreadableMessage(err))
 		}
-		fields, err := s.apply(ctx, sw, e, row)
+		fields, err := s.apply(ctx, q, sw, checked, row)
 		if err == nil && len(fields) > 0 {
 			err = apperr.InvalidFields("The sweep has invalid values.", fields)
 		}
@@ -120,8 +126,42 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, e Edit) (Sweep, erro
 	return s.Get(ctx, id)
 }
 
+// checkedEdit is an Edit with what must be read before the transaction of the change, which has the
+// only connection of this goroutine.
+type checkedEdit struct {
+	Edit
+	version  workflow.Version       // of a sweep whose space is read
+	next     space.Checked          // the new space
+	problems []typeregistry.Problem // of the new space
+}
+
+func (s *Service) checkEdit(ctx context.Context, id uuid.UUID, e Edit) (checkedEdit, error) {
+	out := checkedEdit{Edit: e}
+	row, err := s.queries.GetInputSweep(ctx, id)
+	if db.IsNoRows(err) {
+		return out, absent(id)
+	}
+	if err != nil {
+		return out, fmt.Errorf("get sweep %s: %w", id, err)
+	}
+	if e.Space == nil && Method(row.Method) != Grid {
+		return out, nil
+	}
+	reader := ctx
+	if e.Space == nil {
+		reader = auth.AsSystem(ctx)
+	}
+	if out.version, err = s.config.Workflows.VersionByID(reader, row.VersionID); err != nil {
+		return out, fmt.Errorf("version of sweep %s: %w", id, err)
+	}
+	if e.Space != nil {
+		out.next, out.problems = space.Check(e.Space, out.version.Definition.Inputs, s.env(ctx))
+	}
+	return out, nil
+}
+
 // apply changes row, and returns the problems of an edit.
-func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSweep) (fields []apperr.Field, err error) {
+func (s *Service) apply(ctx context.Context, q *db.Queries, sw Sweep, e checkedEdit, row *db.InputSweep) (fields []apperr.Field, err error) {
 	if e.Name != nil {
 		row.Name = strings.TrimSpace(*e.Name)
 		if row.Name == "" || len(row.Name) > MaxName {
@@ -150,7 +190,7 @@ func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSwee
 		fields = append(fields, more...)
 	}
 	if e.Space != nil {
-		more, err := s.applySpace(ctx, sw, e.Space, row)
+		more, err := applySpace(sw, e, row)
 		if err != nil {
 			return nil, err
 		}
@@ -159,7 +199,7 @@ func (s *Service) apply(ctx context.Context, sw Sweep, e Edit, row *db.InputSwee
 	if len(fields) > 0 {
 		return fields, nil
 	}
-	return s.applyRuns(ctx, sw, e, row)
+	return s.applyRuns(ctx, q, sw, e, row)
 }
 
 func applyStopping(sw Sweep, e EarlyStopping, row *db.InputSweep) (fields []apperr.Field, err error) {
@@ -172,19 +212,15 @@ func applyStopping(sw Sweep, e EarlyStopping, row *db.InputSweep) (fields []appe
 }
 
 // applySpace replaces the space of future runs.
-func (s *Service) applySpace(ctx context.Context, sw Sweep, next space.Space, row *db.InputSweep) ([]apperr.Field, error) {
-	v, err := s.config.Workflows.VersionByID(ctx, sw.VersionID)
-	if err != nil {
-		return nil, err
+func applySpace(sw Sweep, e checkedEdit, row *db.InputSweep) (fields []apperr.Field, err error) {
+	if len(e.problems) > 0 {
+		return located("space", e.problems), nil
 	}
-	c, problems := space.Check(next, v.Definition.Inputs, s.env(ctx))
-	if len(problems) > 0 {
-		return located("space", problems), nil
-	}
+	c := e.next
 	if _, continuous := c.Combinations(); sw.Method == Grid && len(continuous) > 0 {
 		return []apperr.Field{{Path: "space", Message: fmt.Sprintf("A grid requires a finite number of values. Set values, step or steps for %s.", strings.Join(continuous, ", "))}}, nil
 	}
-	if _, problems := space.Apply(sw.Inputs, c.At(make([]float64, len(next)))); len(problems) > 0 {
+	if _, problems := space.Apply(sw.Inputs, c.At(make([]float64, len(e.Space)))); len(problems) > 0 {
 		return located("inputs", problems), nil
 	}
 	if row.Space, err = encode(c.Parameters()); err != nil {
@@ -197,7 +233,7 @@ func (s *Service) applySpace(ctx context.Context, sw Sweep, next space.Space, ro
 // applyRuns changes the number of runs. It continues an ended sweep if the edit sets the number
 // of runs, or the space of a grid, which determines its number of runs. Otherwise, stopped runs
 // do not continue.
-func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.InputSweep) ([]apperr.Field, error) {
+func (s *Service) applyRuns(ctx context.Context, q *db.Queries, sw Sweep, e checkedEdit, row *db.InputSweep) ([]apperr.Field, error) {
 	path, planned := "runs", int(row.Planned)
 	more := e.Runs != nil || e.AddRuns != nil || e.Space != nil && sw.Method == Grid
 	switch {
@@ -222,7 +258,7 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 		return []apperr.Field{{Path: path, Message: fmt.Sprintf("The sweep already has %d runs. Enter at least as many, or stop the sweep.", row.Created)}}, nil
 	}
 	if Method(row.Method) == Grid {
-		left, err := s.gridLeft(ctx, *row)
+		left, err := gridLeft(ctx, q, *row, e.version)
 		if err != nil {
 			return nil, err
 		}
@@ -243,7 +279,7 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 		return nil, nil
 	}
 	if sw.Reason == ReasonBudget && row.GpuHours > 0 {
-		t, err := s.totals(ctx, s.queries, sw.ID)
+		t, err := s.totals(ctx, q, sw.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -257,15 +293,15 @@ func (s *Service) applyRuns(ctx context.Context, sw Sweep, e Edit, row *db.Input
 
 // gridLeft returns the number of combinations of the grid of row that the sweep has not tried, at most
 // MaxRuns.
-func (s *Service) gridLeft(ctx context.Context, row db.InputSweep) (int, error) {
+func gridLeft(ctx context.Context, q *db.Queries, row db.InputSweep, v workflow.Version) (int, error) {
 	sw, err := fromRow(row)
 	if err != nil {
 		return 0, err
 	}
-	c, err := s.checked(ctx, sw)
+	c, err := spaceOf(sw, v)
 	if err != nil {
 		return 0, err
 	}
-	left, err := untried(ctx, s.queries, sw.ID, source{method: Grid, space: c, from: int(row.SpaceFrom)}, MaxRuns)
+	left, err := untried(ctx, q, sw.ID, source{method: Grid, space: c, from: int(row.SpaceFrom)}, MaxRuns)
 	return len(left), err
 }

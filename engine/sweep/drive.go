@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/sweep/optuna"
 	"github.com/flowforge/flowforge/engine/sweep/space"
+	"github.com/flowforge/flowforge/engine/workflow"
 )
 
 const (
@@ -287,6 +288,10 @@ func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
 	if err != nil || !t.settled {
 		return err
 	}
+	ttl, err := s.ttl(ctx, row)
+	if err != nil {
+		return err
+	}
 	return s.change(ctx, id, "sweep.end", func(q *db.Queries, row *db.InputSweep) (bool, error) {
 		t, err := s.totals(ctx, q, id)
 		if err != nil || !t.settled {
@@ -304,22 +309,22 @@ func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
 			return false, nil
 		}
 		row.EndedAt = new(s.now())
-		return true, s.expire(ctx, row)
+		if kept, ok := ttl.After(State(row.State) == Succeeded); ok {
+			row.ExpiresAt = new(row.EndedAt.Add(kept))
+		}
+		return true, nil
 	})
 }
 
-// expire stores how long an ended sweep is kept, if its definition sets that. A removed
-// definition sets nothing.
-func (s *Service) expire(ctx context.Context, row *db.InputSweep) error {
+// ttl returns how long an ended sweep is kept, if its definition sets that. A removed definition
+// sets nothing.
+func (s *Service) ttl(ctx context.Context, row db.InputSweep) (workflow.TTL, error) {
 	v, err := s.config.Workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if apperr.Is(err, apperr.NotFound) {
-		return nil
+		return workflow.TTL{}, nil
 	}
 	if err != nil {
-		return fmt.Errorf("version of sweep %s: %w", row.ID, err)
+		return workflow.TTL{}, fmt.Errorf("version of sweep %s: %w", row.ID, err)
 	}
-	if ttl, ok := v.Definition.TTL.After(State(row.State) == Succeeded); ok {
-		row.ExpiresAt = new(row.EndedAt.Add(ttl))
-	}
-	return nil
+	return v.Definition.TTL, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/sweep/space"
 )
@@ -61,6 +62,23 @@ func TestAGridGrows(t *testing.T) {
 	for _, r := range runs {
 		require.Equal(t, r.Index >= 4, space.Text(r.Values["x"]) == "2", "run %d: %v", r.Index, r.Values)
 	}
+}
+
+// TestLargeWholeNumbersAreDifferentCombinations: as floating-point numbers, they would be equal.
+func TestLargeWholeNumbersAreDifferentCombinations(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.drive()
+	s := sweep.Spec{Workflow: "square", Method: sweep.Grid, Parallelism: 4, Priority: query.Declared, Inputs: map[string]any{"x": json.Number("1")}}
+	s.Space = space.Space{{Path: "limit", Kind: space.Values, Values: []any{json.Number("9007199254740992")}}}
+	sw := b.create(s)
+	b.ended(sw.ID)
+	wider := space.Space{{Path: "limit", Kind: space.Values, Values: []any{json.Number("9007199254740992"), json.Number("9007199254740993")}}}
+	more, err := b.sweeps.Change(b.ctx, sw.ID, sweep.Edit{Space: wider})
+	require.NoError(t, err, "%v", apperr.FieldsOf(err))
+	require.Equal(t, 2, more.Planned)
+	b.ended(sw.ID)
+	require.Equal(t, json.Number("9007199254740993"), b.once(sw.ID, 2)[1].Values["limit"])
 }
 
 // TestASweepExpiresByItsDefinition: the time counts from its end, and continuing it revokes it.

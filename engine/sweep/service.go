@@ -217,6 +217,11 @@ func (s *Service) checked(ctx context.Context, sw Sweep) (space.Checked, error) 
 	if err != nil {
 		return space.Checked{}, fmt.Errorf("version of sweep %s: %w", sw.ID, err)
 	}
+	return spaceOf(sw, v)
+}
+
+// spaceOf returns the space of a sweep for its version v.
+func spaceOf(sw Sweep, v workflow.Version) (space.Checked, error) {
 	c, problems := space.Check(sw.Space, v.Definition.Inputs, typeregistry.Env{})
 	if len(problems) > 0 { // it was valid when it was written
 		return c, apperr.New(apperr.Invalid, "The space no longer matches the inputs: %s: %s", problems[0].Path, problems[0].Message)

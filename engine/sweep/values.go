@@ -112,11 +112,28 @@ func combinationKey(c space.Combination) (string, error) {
 		return "", err
 	}
 	var plain any
-	if err := json.Unmarshal(raw, &plain); err != nil {
+	if err := decode(raw, &plain); err != nil {
 		return "", fmt.Errorf("decode values: %w", err)
 	}
-	raw, err = encode(plain)
+	raw, err = encode(canonical(plain))
 	return string(raw), err
+}
+
+// canonical replaces the numbers in a decoded value by those of space.Canonical.
+func canonical(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return space.Canonical(v)
+	case []any:
+		for i := range v {
+			v[i] = canonical(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = canonical(v[name])
+		}
+	}
+	return v
 }
 
 // suggest gets values from Optuna, which learns from the runs so far. It leaves out runs whose

@@ -94,16 +94,51 @@ func (s *Service) ReceiveEvents(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("find triggers of events: %w", err)
 	}
-	for _, row := range rows {
-		if err := s.receive(ctx, row.Trigger, row.EventFeed); err != nil {
-			return false, err
-		}
+	if err := s.receiveAll(ctx, rows); err != nil {
+		return false, err
 	}
 	s.config.Crash("feed.received")
 	if err := s.queries.MoveTriggerFeed(ctx, until); err != nil {
 		return false, fmt.Errorf("store the position in the feed: %w", err)
 	}
 	return until < at.Newest, nil
+}
+
+// receiveAll passes events to triggers. Only one event is in memory at a time. Events and triggers
+// that were removed in the meantime are left out.
+func (s *Service) receiveAll(ctx context.Context, rows []db.TriggersOfEventsRow) error {
+	triggers := map[uuid.UUID]*db.Trigger{}
+	var e db.EventFeed
+	for _, row := range rows {
+		if e.Position != row.Position {
+			found, err := s.queries.FeedEvent(ctx, row.Position)
+			if db.IsNoRows(err) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("event %d of the feed: %w", row.Position, err)
+			}
+			e = found
+		}
+		t, known := triggers[row.TriggerID]
+		if !known {
+			found, err := s.queries.GetTrigger(ctx, row.TriggerID)
+			if err != nil && !db.IsNoRows(err) {
+				return fmt.Errorf("trigger %s: %w", row.TriggerID, err)
+			}
+			if err == nil && found.Enabled {
+				t = &found
+			}
+			triggers[row.TriggerID] = t
+		}
+		if t == nil {
+			continue
+		}
+		if err := s.receive(ctx, *t, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // receive passes an event to a trigger that waits for its type.

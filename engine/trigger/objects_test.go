@@ -3,6 +3,8 @@ package trigger_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -161,6 +163,23 @@ func TestNoObjectIsLostOrDoubled(t *testing.T) {
 			require.Equal(t, 3, b.executions())
 		})
 	}
+}
+
+// TestAListWithoutEnd: a store that repeats a page ends the turn with an error.
+func TestAListWithoutEnd(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`<ListBucketResult><Contents><Key>raw/a</Key><ETag>1</ETag></Contents><IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken></ListBucketResult>`))
+	}))
+	t.Cleanup(store.Close)
+	_, err := b.connections.Put(b.ctx, connection.Edit{Name: "lake", Kind: "s3", Create: true, Values: map[string]any{
+		"bucket": "lake", "endpoint": store.URL, "access_key_id": s3test.AccessKey, "secret_access_key": s3test.SecretKey,
+	}})
+	require.NoError(t, err, "%v", apperr.FieldsOf(err))
+	b.put(onS3("files"))
+	b.poll(b.triggers)
+	require.Contains(t, b.polls("files").Error, "The store repeats pages in the list of the bucket lake")
 }
 
 // TestRunPolls: the loop polls by itself, and ends.

@@ -27,6 +27,9 @@ import (
 // maxListPage bounds the response of a store to a request for a page of a list.
 const maxListPage = 16 << 20
 
+// maxListPages bounds the pages of a list, which have 1000 objects on most stores.
+const maxListPages = 100_000
+
 // s3 lists a bucket page by page. Each new or changed object is stored in the transaction that
 // launches for it.
 func (p *poll) s3(ctx context.Context) (found, error) {
@@ -34,7 +37,7 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
-	seed, seen := maphash.MakeSeed(), map[uint64]struct{}{}
+	seed, seen, markers := maphash.MakeSeed(), map[uint64]struct{}{}, map[uint64]struct{}{}
 	events := 0
 	for marker := ""; ; {
 		page, err := p.list(ctx, at, prefix, marker)
@@ -66,6 +69,13 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 		}
 		if marker = page.Next; marker == "" {
 			break
+		}
+		mark := maphash.String(seed, marker)
+		if _, again := markers[mark]; again {
+			return found{}, apperr.New(apperr.Unavailable, "The store repeats pages in the list of the bucket %s, so the list has no end.", at.Bucket)
+		}
+		if markers[mark] = struct{}{}; len(markers) == maxListPages {
+			return found{}, apperr.New(apperr.Unavailable, "The list of the bucket %s has more than %s pages. Choose a longer prefix.", at.Bucket, units.Number(maxListPages))
 		}
 	}
 	if err := p.forget(ctx, seed, seen); err != nil {

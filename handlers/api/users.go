@@ -182,13 +182,8 @@ func (h *userAPI) apiUser(ctx context.Context, id uuid.UUID) (*body[userBody], e
 }
 
 func (h *userAPI) apiUpdateUser(ctx context.Context, in *UserEdit) (*body[userBody], error) {
-	if in.Body.Disabled != nil {
-		if _, err := h.Tenancy.SetUserDisabled(ctx, in.ID, *in.Body.Disabled); err != nil {
-			return nil, err
-		}
-	}
-	if in.Body.Admin != nil {
-		if _, err := h.Tenancy.SetUserAdmin(ctx, in.ID, *in.Body.Admin); err != nil {
+	if in.Body.Disabled != nil || in.Body.Admin != nil {
+		if _, err := h.Tenancy.ChangeUser(ctx, in.ID, tenancy.UserEdit{Disabled: in.Body.Disabled, Admin: in.Body.Admin}); err != nil {
 			return nil, err
 		}
 	}
@@ -240,18 +235,18 @@ func (h *userAPI) mountAudit(api *operations) {
 
 func (q AuditQuery) filter() (audit.Filter, error) {
 	f := audit.Filter{Actor: q.Actor, Action: q.Action, Kind: q.Kind, Object: q.Object, From: q.From, To: q.To, After: q.Page, Limit: q.Limit}
-	for _, place := range []struct {
-		text string
-		to   *uuid.UUID
-	}{{q.Tenant, &f.TenantID}, {q.Project, &f.Project}} {
-		if place.text == "" {
+	for _, of := range []struct {
+		name, kind, text string
+		to               *uuid.UUID
+	}{{"tenant", "tenant", q.Tenant, &f.TenantID}, {"in_project", "project", q.Project, &f.Project}} {
+		if of.text == "" {
 			continue
 		}
-		id, err := request.ParseID(place.text, "place")
+		id, err := uuid.Parse(of.text)
 		if err != nil {
-			return f, err
+			return f, apperr.InvalidFields("The request has invalid values.", []apperr.Field{{Path: of.name, Message: "Enter the ID of a " + of.kind + "."}})
 		}
-		*place.to = id
+		*of.to = id
 	}
 	return f, nil
 }

@@ -31,3 +31,24 @@ func TestAStreamWithoutAReaderEnds(t *testing.T) {
 		t.Fatal("the error never arrives")
 	}
 }
+
+// TestTheEndOfAStreamStoresWhatItReceived: the server stops before a group is complete.
+func TestTheEndOfAStreamStoresWhatItReceived(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	entries := make(chan *flowforgev1.LogEntry)
+	go func() {
+		entries <- &flowforgev1.LogEntry{Message: "last"}
+		cancel()
+	}()
+	var stored []string
+	n, err := inGroups(ctx, entries, func(ctx context.Context, group []*flowforgev1.LogEntry) error {
+		for _, entry := range group {
+			stored = append(stored, entry.GetMessage())
+		}
+		return ctx.Err()
+	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, n)
+	require.Equal(t, []string{"last"}, stored)
+}

@@ -37,6 +37,8 @@ const (
 	// streamEntries and streamWait limit the entries that StreamLogs buffers.
 	streamEntries = 500
 	streamWait    = 200 * time.Millisecond
+	// streamEnd limits storing what StreamLogs buffers when the server stops.
+	streamEnd = 2 * time.Second
 )
 
 // Config contains the dependencies of the API of tasks.
@@ -227,18 +229,26 @@ func receive(ctx context.Context, stream logStream) (<-chan *flowforgev1.LogEntr
 
 // storeStream stores the entries from the channel until it is closed, and returns their number.
 func (t *API) storeStream(ctx context.Context, scope auth.TaskScope, entries <-chan *flowforgev1.LogEntry) (int, error) {
+	return inGroups(ctx, entries, func(ctx context.Context, group []*flowforgev1.LogEntry) error {
+		if err := t.Executions.Supervisor.Alive(ctx); err != nil {
+			return err
+		}
+		return t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: group}}})
+	})
+}
+
+// inGroups passes entries to store until their channel is closed or ctx ends, and returns their
+// number. The entries that were received before the end of ctx are stored, too.
+func inGroups(ctx context.Context, entries <-chan *flowforgev1.LogEntry, store func(context.Context, []*flowforgev1.LogEntry) error) (int, error) {
 	ticker := time.NewTicker(streamWait)
 	defer ticker.Stop()
 	var held []*flowforgev1.LogEntry
 	n := 0
-	flush := func() error {
+	flush := func(ctx context.Context) error {
 		if len(held) == 0 {
 			return nil
 		}
-		if err := t.Executions.Supervisor.Alive(ctx); err != nil {
-			return err
-		}
-		err := t.store(ctx, []attemptTelemetry{{scope, &flowforgev1.Telemetry{Logs: held}}})
+		err := store(ctx, held)
 		n += len(held)
 		held = nil
 		return err
@@ -247,16 +257,18 @@ func (t *API) storeStream(ctx context.Context, scope auth.TaskScope, entries <-c
 		select {
 		case entry, open := <-entries:
 			if !open {
-				return n, flush()
+				return n, flush(ctx)
 			}
 			if held = append(held, entry); len(held) < streamEntries {
 				continue
 			}
 		case <-ctx.Done():
-			return n, ctx.Err()
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), streamEnd)
+			defer cancel()
+			return n, errors.Join(ctx.Err(), flush(last))
 		case <-ticker.C:
 		}
-		if err := flush(); err != nil {
+		if err := flush(ctx); err != nil {
 			return n, err
 		}
 	}

@@ -3,11 +3,14 @@
 // so scroll bars, keyboard and touch keep working.
 const least = 0.1, most = 2.5, mapWidth = 176, mapHeight = 120, lowest = 200, legible = 0.7, margin = 16;
 
+const states = new WeakMap(); // by view
+
 export function setUpView(view) {
   const frame = view.querySelector(".dag-wrap"), svg = view.querySelector(".dag");
   if (!frame || !svg) return;
   const size = svg.viewBox.baseVal;
   const state = { frame, svg, size, view, scale: svg.getBoundingClientRect().width / size.width || 1, touched: svg.classList.contains("dag-full") };
+  states.set(view, state);
   if (frame.clientHeight) frame.style.blockSize = `${frame.offsetHeight}px`;
   svg.classList.remove("dag-fit", "dag-fit-wide", "dag-full");
   resize(state, state.scale);
@@ -35,12 +38,18 @@ function setUpButtons(state) {
     const act = event.target.closest("[data-dag-do]")?.dataset.dagDo;
     if (act) perform(state, act);
   });
-  document.addEventListener("fullscreenchange", () => {
-    const on = document.fullscreenElement?.contains(state.view) ?? false;
-    state.view.querySelector("[data-dag-do=full]")?.setAttribute("aria-pressed", String(on));
-    requestAnimationFrame(() => fit(state, on ? least : 0.5));
-  });
 }
+
+// One listener serves all views, because views are replaced while the page stays.
+document.addEventListener("fullscreenchange", () => {
+  for (const view of document.querySelectorAll("[data-dag]")) {
+    const state = states.get(view);
+    if (!state) continue;
+    const on = document.fullscreenElement?.contains(view) ?? false;
+    view.querySelector("[data-dag-do=full]")?.setAttribute("aria-pressed", String(on));
+    requestAnimationFrame(() => fit(state, on ? least : 0.5));
+  }
+});
 
 function perform(state, act) {
   if (act === "fit") { fit(state, least); state.touched = true; }

@@ -16,7 +16,7 @@ type NotificationRuleInput struct {
 	DeadlineSeconds int        `json:"deadline_seconds,omitempty" minimum:"0" maximum:"604800" doc:"For execution.overdue: how long after its scheduled time, or its launch, an execution must have finished. Required for this event"`
 	QuietFrom       string     `json:"quiet_from,omitempty" maxLength:"5" doc:"Start of the quiet hours, such as 20:00. Messages wait until their end"`
 	QuietTo         string     `json:"quiet_to,omitempty" maxLength:"5" doc:"End of the quiet hours, such as 08:00"`
-	Timezone        string     `json:"timezone,omitempty" maxLength:"100" doc:"Time zone of the quiet hours, such as Europe/Berlin; defaults to UTC"`
+	Timezone        string     `json:"timezone,omitempty" maxLength:"100" doc:"Time zone of the quiet hours and of deadlines in messages, such as Europe/Berlin; defaults to UTC"`
 	Disabled        bool       `json:"disabled,omitempty" doc:"True to keep the rule without sending messages"`
 	MutedUntil      *time.Time `json:"muted_until,omitempty" doc:"Messages before this time are recorded but not sent"`
 }

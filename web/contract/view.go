@@ -44,7 +44,7 @@ type ViewChange struct {
 	Sharing   *string    `json:"sharing,omitempty" enum:"private,project"`
 	Where     *string    `json:"where,omitempty" maxLength:"4000"`
 	Sort      *string    `json:"sort,omitempty" maxLength:"300"`
-	Columns   *[]string  `json:"columns,omitempty" maxItems:"100" nullable:"false"`
+	Columns   *[]string  `json:"columns,omitempty" maxItems:"100" nullable:"false" doc:"Names of columns, and charts such as metrics.loss~chart"`
 	Group     *string    `json:"group,omitempty" maxLength:"300"`
 	UpdatedAt *time.Time `json:"updated_at,omitempty" doc:"updated_at of the view that the change is based on. If the view has changed since, the request fails with 409. If absent, the change overwrites any state"`
 }

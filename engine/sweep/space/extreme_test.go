@@ -138,3 +138,17 @@ func TestTheDatabaseWritesNumbersInItsOwnWay(t *testing.T) {
 		require.InDelta(t, float64(i), x[0], 0)
 	}
 }
+
+// TestCanonicalNumbers: spellings of a number are equal, and different numbers are not.
+func TestCanonicalNumbers(t *testing.T) {
+	t.Parallel()
+	for _, equal := range [][]json.Number{
+		{"1", "1.0", "1e0"}, {"0", "-0", "0e5"}, {"0.00001", "1e-05"}, {"100000", "1e5"}, {"9007199254740993", "9007199254740993.0"}, {"9007199254740992"}, {"1e308"}, {"-9007199254740993"},
+	} {
+		for _, n := range equal {
+			require.Equal(t, space.Canonical(equal[0]), space.Canonical(n))
+		}
+	}
+	require.NotEqual(t, space.Canonical("9007199254740992"), space.Canonical("9007199254740993"))
+	require.NotEqual(t, space.Canonical("9007199254740993"), space.Canonical("-9007199254740993"))
+}

@@ -3,6 +3,8 @@ package space
 import (
 	"encoding/json"
 	"math"
+	"math/big"
+	"strconv"
 )
 
 // DimensionKind is the kind of a Dimension.
@@ -132,11 +134,23 @@ func (p Parameter) all() []any {
 // in its own way.
 func key(v any) string {
 	if n, ok := v.(json.Number); ok {
-		if x, err := n.Float64(); err == nil {
-			return Text(x + 0) // -0 is 0
-		}
+		return Canonical(n).String()
 	}
 	return Text(v)
+}
+
+// Canonical returns the same text for equal numbers. Whole numbers stay exact, however large they are.
+func Canonical(n json.Number) json.Number {
+	x, err := n.Float64()
+	if err != nil {
+		return n
+	}
+	if math.Abs(x) >= mostExact {
+		if exact, ok := new(big.Rat).SetString(n.String()); ok && exact.IsInt() {
+			return json.Number(exact.Num().String())
+		}
+	}
+	return json.Number(strconv.FormatFloat(x+0, 'g', -1, 64)) // -0 is 0
 }
 
 // share is the part of the normal distribution between its bounds that is below x.
