@@ -123,7 +123,7 @@ class Operator(Signed, Generic[P, R]):
         tracer.functions[name] = self.function
         script = f"from flowforge._task import run\n\nrun({name!r}{arguments})\n"
         code: Dict[str, Any] = {"package": ".", "script": script}
-        file = self.function.__code__.co_filename
+        file = _pack.source_of(self.function)
         packages = _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), file)
         requirements = packages or tracer.requirements
         if requirements:
