@@ -78,11 +78,12 @@ class Operator(Signed, Generic[P, R]):
     def _kept(self, result: Result, value: Any) -> Any:
         """Return a result as other operators receive it. Raises OutputError if no file can hold it."""
         value = _plain.value(result.type, value)
-        if isinstance(value, _handles.File) and not self.pickle:
-            try:
+        try:
+            _plain.check_path(result.name, value)
+            if isinstance(value, _handles.File) and not self.pickle:
                 value._check_format(result.name)
-            except OutputError as err:
-                raise OutputError(f"operator {self.name}, {err}") from None
+        except OutputError as err:
+            raise OutputError(f"operator {self.name}, {err}") from None
         return value
 
     def options(self, **options: Unpack[OperatorOptions]) -> Operator[P, R]:
@@ -207,7 +208,6 @@ def node_value(node: Node) -> _graph.Value:
     return _graph.Value(node.scope, Type("None"), "node", node.name, node=node)
 
 
-@overload
 if TYPE_CHECKING:
 
     class Decorator(Protocol):
@@ -224,6 +224,7 @@ if TYPE_CHECKING:
 def operator(function: Callable[P, Coroutine[Any, Any, R]]) -> Operator[P, R]: ...
 
 
+@overload
 def operator(function: Callable[P, R]) -> Operator[P, R]: ...
 
 
