@@ -147,7 +147,8 @@ class _Reader:
     def parameter(self, p: inspect.Parameter, text: str) -> Parameter:
         what = f"parameter {p.name!r}"
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            raise _place.error(f"{what} of {self._function}: a form needs named inputs; replace *{p.name} with parameters or a list", self._place)
+            stars, instead = ("*", "parameters or a list") if p.kind is p.VAR_POSITIONAL else ("**", "parameters or a dict[str, …]")
+            raise _place.error(f"{what} of {self._function}: inputs have names; replace {stars}{p.name} with {instead}", self._place)
         if p.kind is p.POSITIONAL_ONLY:
             raise _place.error(f"{what} of {self._function} is positional-only, but inputs are passed by name; remove the / from its parameters", self._place)
         if p.annotation is p.empty:
