@@ -22,6 +22,7 @@ from flowforge._schema import mismatch
 from flowforge._times import duration, moment, span
 
 
+from flowforge._evaluate import evaluate
 class Colour(enum.Enum):
     RED = "red"
     GREEN = "green"
@@ -105,6 +106,22 @@ def test_columns() -> None:
     found = Columns("id", day=datetime.date, at=datetime.datetime, span=datetime.timedelta, ok=bool, x=float, other=Any, image="Tensor[28, 28]")
     assert found.text() == "[id: Any, day: Date, at: DateTime, span: Duration, ok: Boolean, x: Float, other: Any, image: Tensor[28, 28]]"
     for wrong in (complex, List[int], 3, None):
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (List["int"], List[int]),
+        (Optional["int"], Optional[int]),
+        (Dict[str, List["int"]], Dict[str, List[int]]),
+        (Tuple["int", ...], Tuple[int, ...]),
+        (Annotated[List["int"], "float"], Annotated[List[int], "float"]),
+        (Literal["int"], Literal["int"]),
+        ("List['int']", List[int]),
+    ],
+)
+def test_strings_inside_annotations(given: Any, expected: Any) -> None:
+    assert evaluate(given, {"List": List}, {}) == expected
+
+
         with pytest.raises(DefinitionError, match=r'test_types.py:\d+: Columns\(z=.*\): this has no data type; use bool, int, .*, or the name of a data type, such as z="Integer"'):
             Columns(z=wrong)
 
