@@ -16,13 +16,17 @@ import pydantic
 import pytest
 from typing_extensions import NotRequired
 
-from flowforge import Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit, operator, workflow
+from flowforge import (
+    Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, OutputError, Pattern, Range, Section, Unit,
+    operator, workflow,
+)  # fmt: skip
+from flowforge import _formats
 from flowforge._annotations import Unmapped, read
+from flowforge._evaluate import evaluate
 from flowforge._schema import mismatch
 from flowforge._times import duration, moment, span
 
 
-from flowforge._evaluate import evaluate
 class Colour(enum.Enum):
     RED = "red"
     GREEN = "green"
@@ -102,10 +106,6 @@ def test_annotation(annotation: Any, text: str) -> None:
     assert read(annotation).type.text() == text
 
 
-def test_columns() -> None:
-    found = Columns("id", day=datetime.date, at=datetime.datetime, span=datetime.timedelta, ok=bool, x=float, other=Any, image="Tensor[28, 28]")
-    assert found.text() == "[id: Any, day: Date, at: DateTime, span: Duration, ok: Boolean, x: Float, other: Any, image: Tensor[28, 28]]"
-    for wrong in (complex, List[int], 3, None):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -122,6 +122,10 @@ def test_strings_inside_annotations(given: Any, expected: Any) -> None:
     assert evaluate(given, {"List": List}, {}) == expected
 
 
+def test_columns() -> None:
+    found = Columns("id", day=datetime.date, at=datetime.datetime, span=datetime.timedelta, ok=bool, x=float, other=Any, image="Tensor[28, 28]")
+    assert found.text() == "[id: Any, day: Date, at: DateTime, span: Duration, ok: Boolean, x: Float, other: Any, image: Tensor[28, 28]]"
+    for wrong in (complex, List[int], 3, None):
         with pytest.raises(DefinitionError, match=r'test_types.py:\d+: Columns\(z=.*\): this has no data type; use bool, int, .*, or the name of a data type, such as z="Integer"'):
             Columns(z=wrong)
 
@@ -142,6 +146,11 @@ def test_annotated_types_and_pydantic() -> None:
     t = read(Options).type
     assert t.text() == 'Struct{depth: Integer(min=1, max=9) = 3 @{"description": "Levels of the tree."}}'
     assert t.decode(t.encode(Options(depth=4))) == Options(depth=4)
+
+
+def test_a_frame_with_mixed_types(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"output 'x' cannot be written as arrow: .* with type object. All values of a column need the same type$"):
+        _formats.write(pandas.DataFrame({"a": [1, "b"]}), tmp_path, "x", None)
 
 
 def test_frames_and_arrays() -> None:
