@@ -41,12 +41,16 @@ def test_a_task_imports_only_the_client() -> None:
 def test_the_tutorial_runs(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "python.md").read_text()
     code = next(block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "tutorial.search" in block)
-    (tmp_path / "flow.py").write_text(code + "\nprint(search(count=10, kinds=['svc', 'forest']))\nprint(search.definition().yaml())\n")
+    (tmp_path / "flow.py").write_text(code)
+    command = next(block for block in re.findall(r"```sh\npython -c '(.*?)'\n```", text, re.S))
+    shown = next(block for block in re.findall(r"```\n(METRIC .*?)```", text, re.S))
     environment = {"PYTHONPATH": str(ROOT / "sdk" / "python"), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run([sys.executable, "flow.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
-    assert "Fit(model=Model(dict), accuracy=0.95)" in done.stdout
-    assert "description: The size of a step." in done.stdout
+    first, last = shown.split("…\n")
+    assert done.stdout.startswith(first) and done.stdout.endswith(last)
+    done = subprocess.run([sys.executable, "-m", "flowforge", "export", "flow.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert "description: The size of a step." in done.stdout, done.stderr
 
 
 def test_options_are_documented() -> None:
@@ -367,10 +371,6 @@ def test_files_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "broken.py").write_text("1 / 0\n")
     with pytest.raises(FlowForgeError, match="broken.py cannot be imported: ZeroDivisionError"):
         _cli.load(str(tmp_path / "broken.py"))
-
-
-def test_code_of_a_notebook() -> None:
-    names: Dict[str, Any] = {}
     (tmp_path / "flow.ipynb").write_text("{}")
     with pytest.raises(FlowForgeError, match="flow.ipynb is a notebook: call launch"):
         _cli.load(str(tmp_path / "flow.ipynb"))
