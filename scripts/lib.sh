@@ -25,7 +25,7 @@ PYTEST_VERSION=9.2.0
 MYPY_VERSION=2.4.1
 PYRIGHT_VERSION=1.1.414
 # Values of these libraries pass between the operators of the SDK's tests.
-PYTHON_LIBRARIES="annotated-types==0.8.0 numpy==2.4.6 pandas==3.1.1 pyarrow==26.0.1 pydantic==2.14.3 PyYAML==6.0.3 metaflow==2.19.39 uv==0.13.9"
+PYTHON_LIBRARIES="annotated-types==0.8.0 numpy==2.4.6 pandas==3.1.1 pyarrow==26.0.1 pydantic==2.14.3 PyYAML==6.0.3 metaflow==2.19.39 ipykernel==7.4.0 uv==0.13.9"
 SCHEMATHESIS_VERSION=4.32.5
 MOTO_VERSION=5.2.5
 MOTO_FLASK_VERSION=3.1.3

@@ -27,7 +27,11 @@ A call of search runs it here; search.launch(...) and `flowforge run flow.py` ru
 server.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any, List
+
+if sys.version_info < (3, 9):
+    raise ImportError("flowforge requires Python 3.9 or later, and this is Python %d.%d (%s)" % (*sys.version_info[:2], sys.executable))
 
 from . import types
 from ._types import LogLevel, MetricType, TaskStatus

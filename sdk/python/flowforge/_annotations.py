@@ -12,7 +12,8 @@ import uuid
 from typing import Annotated, Any, Callable, Dict, FrozenSet, List, Literal, Mapping, Optional, Tuple, Union
 
 from . import _connection, _constraints, _foreign, _handles, _times
-from ._hints import UNIONS, class_hints, is_instance, is_json, may_be_absent, required, spelled
+from ._evaluate import UNIONS
+from ._hints import class_hints, is_instance, is_json, may_be_absent, required, spelled
 from ._limits import constrain
 from ._schema import JSON, Columns, Field, NotConstant, Type, list_of, optional_of
 

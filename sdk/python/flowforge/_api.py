@@ -26,7 +26,7 @@ class Server:
     """One server, with the key of one user."""
 
     def __init__(self, url: str = "", token: str = "", project: str = "") -> None:
-        self.url = (url or os.environ.get("FLOWFORGE_SERVER") or _default()).rstrip("/")
+        self.url = (url or os.environ.get("FLOWFORGE_SERVER") or _of_task() or _default()).rstrip("/")
         self.project = project or os.environ.get("FLOWFORGE_PROJECT", "")
         self._token = token
 
@@ -36,6 +36,8 @@ class Server:
         if not self._token:
             self._token = os.environ.get("FLOWFORGE_TOKEN", "").strip() or stored_token(self.url) or _local_token(self.url)
         self._token = self._token.strip()
+        if not self._token and _of_task():
+            raise ServerError("tasks have no API key: add an input of type Secret whose value is an API key, and set os.environ[\"FLOWFORGE_TOKEN\"] to it")
         if not self._token:
             raise ServerError(f"no API key for {self.url}: run `flowforge login {self.url}`, or set FLOWFORGE_TOKEN")
         if not all("!" <= c <= "~" for c in self._token):  # http.client would show it in its error
@@ -257,6 +259,11 @@ def _stored() -> Dict[str, Any]:
     except (OSError, ValueError) as err:
         raise ServerError(f"the API keys in {path} cannot be read: {err}. Correct the file, or remove it and run `flowforge login` again") from None
     return {**found, "servers": servers}
+
+
+def _of_task() -> str:
+    """Return the server that started this task, "" outside of tasks."""
+    return os.environ.get("FLOWFORGE_API_ENDPOINT", "") if os.environ.get("FLOWFORGE_TASK_ID") else ""
 
 
 def _default() -> str:

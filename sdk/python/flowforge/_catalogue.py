@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import _download
 from ._api import Server, quoted
+from ._run import Artifact
 from .exceptions import InputError
 
 _PATHS = {"Model": "/models", "Dataset": "/datasets"}
@@ -141,7 +142,7 @@ def _find(kind: str, ref: str) -> CatalogueVersion:
 
 def register_model(
     ref: str,
-    source: Union[str, "os.PathLike[str]"],
+    source: Union[str, "os.PathLike[str]", Artifact],
     *,
     metrics: Optional[Mapping[str, float]] = None,
     test_set: str = "",
@@ -152,9 +153,10 @@ def register_model(
     tags: Sequence[str] = (),
     metadata: Optional[Mapping[str, Any]] = None,
 ) -> CatalogueVersion:
-    """Register a file, or an artifact by its ID, as a version of a model, and return the version.
+    """Register a file or an artifact as a version of a model, and return the version.
 
-    `ref` is name@version. `inputs` and `outputs` define the signature, such as [{"name":
+    `ref` is name@version. `source` is a path, an artifact of a run such as run.artifacts["model"],
+    or the ID of an artifact. `inputs` and `outputs` define the signature, such as [{"name":
     "pixels", "dtype": "Float", "dimensions": [-1, 64]}]. `test_set` is the dataset on which the
     metrics were measured. Raises ServerError if the version exists with different content.
     """
@@ -166,23 +168,23 @@ def register_model(
 
 def register_dataset(
     ref: str,
-    source: Union[str, "os.PathLike[str]"],
+    source: Union[str, "os.PathLike[str]", Artifact],
     *,
     columns: Optional[Sequence[Mapping[str, Any]]] = None,
     description: str = "",
     tags: Sequence[str] = (),
     metadata: Optional[Mapping[str, Any]] = None,
 ) -> CatalogueVersion:
-    """Register a file, or an artifact by its ID, as a version of a dataset, and return the version.
+    """Register a file or an artifact as a version of a dataset, and return the version.
 
-    `ref` is name@version. `columns` describes the columns, such as [{"name": "age", "dtype":
+    `ref` is name@version. `source` is a path, an artifact of a run, or the ID of an artifact. `columns` describes the columns, such as [{"name": "age", "dtype":
     "Integer", "description": "In years"}]. The server computes statistics of tables.
     """
     return _register("Dataset", ref, source, description, tags, metadata, {"columns": list(columns or ())})
 
 
 def _register(
-    kind: str, ref: str, source: Union[str, "os.PathLike[str]"], description: str, tags: Sequence[str], metadata: Optional[Mapping[str, Any]], more: Dict[str, Any]
+    kind: str, ref: str, source: Union[str, "os.PathLike[str]", Artifact], description: str, tags: Sequence[str], metadata: Optional[Mapping[str, Any]], more: Dict[str, Any]
 ) -> CatalogueVersion:
     name, at, version = ref.partition("@")
     if not at or not version:
@@ -190,7 +192,7 @@ def _register(
     server = Server()
     body: Dict[str, Any] = {"name": name, "version": version, "description": description, "tags": _strings(tags), "metadata": dict(metadata or {})}
     body.update(more)
-    text = os.fspath(source)
+    text = source.id if isinstance(source, Artifact) else os.fspath(source)
     if len(text) == 36 and text.count("-") == 4:
         body["artifact"] = text
     else:

@@ -1,4 +1,4 @@
-"""The command line: flowforge export, run, dev, deploy and login."""
+"""The command line: flowforge export, run, dev, deploy, cancel and login."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Sequence, TypeVar
+from typing import Any, Callable, List, Optional, Sequence, Tuple, TypeVar
 
 from . import _api, _arguments, _dev, _follow, _habits, _launch, _pack, _traceback
+from ._run import Run
 from ._workflow import Workflow
 from .exceptions import FlowForgeError, ServerError
 
@@ -20,8 +21,13 @@ T = TypeVar("T")
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     """Run a command and return its exit code."""
-    parser = _parser()
+    parser, commands = _parser()
     given = list(sys.argv[1:] if argv is None else argv)
+    if given and not given[0].startswith("-") and given[0] not in commands:
+        parser.error(
+            f"the Python package has no command {given[0]!r}; its commands are: {', '.join(commands)}. The program flowforge of the server has all commands. "
+            "In Python, use functions such as flowforge.launch(…) and flowforge.executions(…)"
+        )
     inputs: List[str] = []
     if "--" in given:  # an input with the name of an option follows --
         given, inputs = given[: given.index("--")], given[given.index("--") + 1 :]
@@ -41,7 +47,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         return _follow.INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Tuple[argparse.ArgumentParser, List[str]]:
+    """Return the parser and the names of the commands."""
     parser = argparse.ArgumentParser(prog="flowforge", description="Write, run and deploy workflows in Python.", allow_abbrev=False)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -66,10 +73,12 @@ def _parser() -> argparse.ArgumentParser:
     dev.add_argument("--once", action="store_true", help="register the current files and exit")
     deploy = add("deploy", _deploy, "Register an immutable version and print the link to its launch form.")
     deploy.add_argument("--version", default="", help="version number (default: the next one)")
+    cancel = add("cancel", _cancel, "Cancel an execution.", file=False)
+    cancel.add_argument("execution", help="ID of the execution")
     login = add("login", _login, "Store an API key for a server.", file=False)
     login.add_argument("--token", action="store_true", help=argparse.SUPPRESS)  # of the server's command line, which has two ways to sign in
     login.add_argument("url", nargs="?", default="", help="address of the server")
-    return parser
+    return parser, list(commands.choices)
 
 
 def load(path: str) -> Any:
@@ -77,6 +86,8 @@ def load(path: str) -> Any:
     file = Path(path).resolve()
     if not file.is_file():
         raise FlowForgeError(f"the file {path} does not exist")
+    if file.suffix == ".ipynb":
+        raise FlowForgeError(f"{path} is a notebook: call launch() or deploy() of the workflow in one of its cells, or save the cells as a Python file")
     root, module = _pack.place_of(file)
     sys.path.insert(0, str(root))
     known = getattr(sys.modules.get(module), "__file__", None)
@@ -157,6 +168,12 @@ def _deploy(args: argparse.Namespace, rest: List[str]) -> int:
     workflow = _workflow(args)
     found = _launch.deploy(workflow, args.version, _server(args), announce=print)
     print(found.url)
+    return 0
+
+
+def _cancel(args: argparse.Namespace, rest: List[str]) -> int:
+    Run(args.execution, _server(args)).cancel()
+    print(f"{args.execution} is being cancelled")
     return 0
 
 

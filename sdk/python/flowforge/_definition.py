@@ -8,13 +8,14 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from . import _git, _pack, _sources, _versions, _yaml
+from . import _git, _pack, _place, _sources, _versions, _yaml
 from ._place import error
 from ._schema import Type
 
 if TYPE_CHECKING:
+    from ._cells import Cells
     from ._workflow import Workflow
 
 
@@ -29,6 +30,7 @@ class Definition:
         self._types = dict(types)  # of inputs by name, of outputs by output:name
         self._document = _reduced(document)
         self._metadata = _reduced(dict(metadata))
+        self._cells = _cells_of(workflow.function, functions)
 
     @property
     def name(self) -> str:
@@ -42,7 +44,7 @@ class Definition:
     @property
     def code(self) -> _pack.Code:
         """The files that tasks import."""
-        return _pack.collect(self.workflow.function)
+        return _pack.collect(self.workflow.function, self._cells)
 
     def document(self, package: str = ".", version: str = "") -> Dict[str, Any]:
         """Return the document with a code package: a folder, or the hash of an upload."""
@@ -70,7 +72,7 @@ class Definition:
             "signature": self.signature(),
             "file": os.path.relpath(_pack.file_of(function), root).replace(os.sep, "/"),
             "function": name,
-            "functions": _sources.places({**self._functions, name: function}, root),
+            "functions": _sources.places({**self._functions, name: function}, root, self._cells),
             "written": _sources.written(function),
             "change": dict(change),
         }
@@ -93,6 +95,15 @@ class Definition:
         """Return the document as YAML for a file in folder."""
         root = _pack.root_of(self.workflow.function)[0]
         return _yaml.dump(self.document(os.path.relpath(root, folder.resolve())))
+
+
+def _cells_of(function: Callable[..., Any], operators: Mapping[str, Callable[..., Any]]) -> Optional[Cells]:
+    """Return the module of a workflow in a notebook, or None for one in a file."""
+    if _place.shell() is None:
+        return None
+    from . import _cells
+
+    return _cells.write(function, operators.values())
 
 
 def _reduced(document: Dict[str, Any]) -> Dict[str, Any]:

@@ -202,8 +202,16 @@ def write(value: Any, folder: Path, name: str, chosen: Optional[str]) -> Path:
         raise OutputError(f"output {name!r}: {label} needs {err.name}, which is not installed") from err
     except (OSError, TypeError, ValueError, AttributeError, pickle.PicklingError) as err:
         partial.unlink(missing_ok=True)
-        raise OutputError(f"output {name!r} cannot be written as {label}: {err}") from err
+        raise OutputError(f"output {name!r} cannot be written as {label}: {_reason(err)}") from err
     return target
+
+
+def _reason(err: Exception) -> str:
+    """Return the message of an exception. pyarrow names the column in a second text."""
+    texts = [text for text in err.args if isinstance(text, str)]
+    if library(type(err)) != "pyarrow" or len(texts) < 2:
+        return str(err)
+    return f"{'. '.join(text.rstrip('.') for text in texts)}. All values of a column need the same type"
 
 
 def read(path: Path, name: str, allow_code: bool) -> Any:

@@ -5,15 +5,9 @@ from __future__ import annotations
 import collections.abc
 import sys
 import typing
-from typing import Annotated, Any, Dict, List, Literal, Tuple, Union
+from typing import Annotated, Any, Dict, List, Literal
 
-from ._evaluate import evaluate
-
-UNIONS: Tuple[Any, ...] = (Union,)
-if sys.version_info >= (3, 10):
-    import types
-
-    UNIONS = (Union, types.UnionType)
+from ._evaluate import UNIONS, evaluate
 
 
 def is_instance(value: Any, annotation: Any) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Callable, Dict, Generic, List, Mapping, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, List, Mapping, Optional, Protocol, TypeVar, overload
 
-from . import _future, _graph, _habits, _handles, _options, _place, _plain, _wire
+from . import _coroutines, _future, _graph, _habits, _handles, _options, _place, _plain, _wire
 from ._graph import Node, NodeOutput, Rule
 from ._place import error
 from ._schema import Type
@@ -36,7 +36,7 @@ class Operator(Signed, Generic[P, R]):
         _options.check(options, "operator", function.__name__)
         self.function = function
         self._options = dict(options)
-        self._sign(function, local_names, bool(options.get("pickle")))
+        self._sign(function, local_names, bool(options.get("pickle")), asynchronous=True)
         functools.update_wrapper(self, function)
 
     @property
@@ -62,7 +62,7 @@ class Operator(Signed, Generic[P, R]):
         given = _plain.arguments(self.function, self.signature, args, kwargs)
         types = {p.name: p.type for p in self.signature.parameters}
         returned: Any = self.function(**{name: _plain.received(types[name], value, self.pickle) for name, value in given.items()})  # type: ignore[call-arg]
-        return self._returned(returned)
+        return self._returned(_coroutines.finished(returned))
 
     def _returned(self, returned: Any) -> R:
         s = self.signature
@@ -78,11 +78,12 @@ class Operator(Signed, Generic[P, R]):
     def _kept(self, result: Result, value: Any) -> Any:
         """Return a result as other operators receive it. Raises OutputError if no file can hold it."""
         value = _plain.value(result.type, value)
-        if isinstance(value, _handles.File) and not self.pickle:
-            try:
+        try:
+            _plain.check_path(result.name, value)
+            if isinstance(value, _handles.File) and not self.pickle:
                 value._check_format(result.name)
-            except OutputError as err:
-                raise OutputError(f"operator {self.name}, {err}") from None
+        except OutputError as err:
+            raise OutputError(f"operator {self.name}, {err}") from None
         return value
 
     def options(self, **options: Unpack[OperatorOptions]) -> Operator[P, R]:
@@ -123,7 +124,7 @@ class Operator(Signed, Generic[P, R]):
         tracer.functions[name] = self.function
         script = f"from flowforge._task import run\n\nrun({name!r}{arguments})\n"
         code: Dict[str, Any] = {"package": ".", "script": script}
-        file = self.function.__code__.co_filename
+        file = _pack.source_of(self.function)
         packages = _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), file)
         requirements = packages or tracer.requirements
         if requirements:
@@ -207,19 +208,36 @@ def node_value(node: Node) -> _graph.Value:
     return _graph.Value(node.scope, Type("None"), "node", node.name, node=node)
 
 
+if TYPE_CHECKING:
+
+    class Decorator(Protocol):
+        """Makes a function an operator. The result of an async function is that of its coroutine."""
+
+        @overload
+        def __call__(self, function: Callable[P, Coroutine[Any, Any, R]]) -> Operator[P, R]: ...
+
+        @overload
+        def __call__(self, function: Callable[P, R]) -> Operator[P, R]: ...
+
+
+@overload
+def operator(function: Callable[P, Coroutine[Any, Any, R]]) -> Operator[P, R]: ...
+
+
 @overload
 def operator(function: Callable[P, R]) -> Operator[P, R]: ...
 
 
 @overload
-def operator(**options: Unpack[OperatorOptions]) -> Callable[[Callable[P, R]], Operator[P, R]]: ...
+def operator(**options: Unpack[OperatorOptions]) -> Decorator: ...
 
 
-def operator(function: Optional[Callable[P, R]] = None, **options: Any) -> Union[Operator[P, R], Callable[[Callable[P, R]], Operator[P, R]]]:
+def operator(function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
     """Make a function an operator: @operator or @operator(cpu=2, memory="2Gi", retry=2).
 
     The annotations of its parameters and its result become the inputs and outputs of its node.
-    Raises DefinitionError if an annotation is missing or has no FlowForge type.
+    An operator can be async. Raises DefinitionError if an annotation is missing or has no
+    FlowForge type.
     """
     frame = _place.caller()
     names = dict(frame.f_locals) if frame is not None else {}

@@ -10,32 +10,50 @@ import os
 import re
 import sys
 import tarfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from . import _git
+from . import _git, _place
 from ._place import error, of_code
+
+if TYPE_CHECKING:
+    from ._cells import Cells
 
 LIMIT = 64 << 20  # bytes of all files, before compression
 
 
 @dataclass(frozen=True)
 class Code:
-    """The files of a package, relative to root."""
+    """The files of a package, relative to root. Those in made exist only in the package."""
 
     root: Path
     files: Tuple[str, ...]
+    made: Mapping[str, bytes] = field(default_factory=dict)
+
+    def content(self, name: str) -> bytes:
+        """Return the bytes of a file."""
+        made = self.made.get(name)
+        return (self.root / name).read_bytes() if made is None else made
+
+    def size(self, name: str) -> int:
+        """Return the number of bytes of a file."""
+        made = self.made.get(name)
+        return (self.root / name).stat().st_size if made is None else len(made)
+
+    def executable(self, name: str) -> bool:
+        """Return whether a file is a program."""
+        return name not in self.made and os.access(self.root / name, os.X_OK)
 
     def archive(self) -> bytes:
         """Return a tar.gz whose bytes depend only on names, contents and executable bits."""
         inner = io.BytesIO()
         with tarfile.open(fileobj=inner, mode="w", format=tarfile.PAX_FORMAT) as tar:
             for name in self.files:
-                data = (self.root / name).read_bytes()
+                data = self.content(name)
                 info = tarfile.TarInfo(name)
                 info.size = len(data)
-                info.mode = 0o755 if os.access(self.root / name, os.X_OK) else 0o644
+                info.mode = 0o755 if self.executable(name) else 0o644
                 tar.addfile(info, io.BytesIO(data))
         packed = io.BytesIO()
         with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0, compresslevel=6) as zipped:
@@ -46,20 +64,38 @@ class Code:
         """Return a hash of names, contents and executable bits."""
         found = hashlib.sha256()
         for name in self.files:
-            content = hashlib.sha256((self.root / name).read_bytes()).hexdigest()
-            found.update(f"{name}\0{os.access(self.root / name, os.X_OK)}\0{content}\n".encode("utf-8", "surrogateescape"))
+            content = hashlib.sha256(self.content(name)).hexdigest()
+            found.update(f"{name}\0{self.executable(name)}\0{content}\n".encode("utf-8", "surrogateescape"))
         return found.hexdigest()
 
 
+def in_cell(function: Callable[..., Any]) -> bool:
+    """Return whether a function is defined in a cell of a notebook."""
+    if _place.shell() is None:
+        return False
+    from . import _cells
+
+    return _cells.holds(function)
+
+
 def file_of(function: Callable[..., Any]) -> Path:
-    """Return the file of a function. Raises DefinitionError without one."""
+    """Return the file of a function. Raises DefinitionError without one.
+
+    For a function in a cell, it is the file that the cells become in a code package.
+    """
+    if in_cell(function):
+        from . import _cells
+
+        return _cells.file_of()
     path = Path(written(function).__code__.co_filename)
     if not path.is_file():
-        raise error(
-            f"{function.__name__} is not in a file, so a task cannot import it. Write it to a file and import it; in a notebook, use %%writefile flow.py",
-            of_code(function.__code__),
-        )
+        raise error(f"{function.__name__} is not in a file, so a task cannot import it. Write it to a file and import it", of_code(function.__code__))
     return path.resolve()
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """Return the path of the source of a function, which may not exist."""
+    return str(file_of(function)) if in_cell(function) else str(function.__code__.co_filename)
 
 
 def written(function: Callable[..., Any]) -> Any:
@@ -79,7 +115,7 @@ def place_of(path: Path) -> Tuple[Path, str]:
 def root_of(function: Callable[..., Any]) -> Tuple[Path, str]:
     """Return the folder from which the function's module can be imported, and its name."""
     path, name = file_of(function), function.__module__
-    if name == "__main__":
+    if name == "__main__" or in_cell(function):
         return place_of(path)
     steps = name.split(".")
     module = path.with_suffix("") if path.stem != "__init__" else path.parent
@@ -105,20 +141,27 @@ def check_inside(function: Callable[..., Any], root: Path) -> None:
     )
 
 
-def collect(function: Callable[..., Any]) -> Code:
+def collect(function: Callable[..., Any], cells: Optional[Cells] = None) -> Code:
     """Return the files of the package that contains the function.
 
     For a file outside a package, these are all files of its folder. Imported modules beside the
     package belong to it. Files that git ignores, names that begin with a dot, keys such as
-    *.pem, and virtual environments do not. Raises DefinitionError above the size limit.
+    *.pem, and virtual environments do not. For a function in a notebook, these are the files of
+    the notebook's folder, except notebooks, and the module of cells. Raises DefinitionError
+    above the size limit.
     """
     root, module = root_of(function)
     top = root / module.split(".")[0]
     base = top if "." in module else root
     names = {os.path.relpath(path, root) for path in _files(base)}
     names |= {os.path.relpath(path, root) for path in _imported(root)}
-    names.add(os.path.relpath(file_of(function), root))
-    code = Code(root, tuple(sorted(name.replace(os.sep, "/") for name in names)))
+    made: Dict[str, bytes] = {}
+    if cells is not None:
+        made = {cells.file: cells.text.encode()}
+        names = {cells.file, *(name for name in names if not name.endswith(".ipynb"))}
+    else:
+        names.add(os.path.relpath(file_of(function), root))
+    code = Code(root, tuple(sorted(name.replace(os.sep, "/") for name in names)), made)
     _check_names(code)
     _check_size(code)
     return code
@@ -171,7 +214,7 @@ def _check_names(code: Code) -> None:
 
 
 def _check_size(code: Code) -> None:
-    sizes = sorted(((code.root / name).stat().st_size, name) for name in code.files)
+    sizes = sorted((code.size(name), name) for name in code.files)
     total = sum(size for size, _ in sizes)
     if total > LIMIT:
         largest = ", ".join(f"{name} ({size / (1 << 20):.1f} MiB)" for size, name in reversed(sizes[-3:]))

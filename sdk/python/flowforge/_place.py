@@ -7,7 +7,7 @@ import contextvars
 import os
 import sys
 from types import CodeType, FrameType
-from typing import Iterator, Optional
+from typing import Any, Iterator, Optional
 
 from .exceptions import DefinitionError
 
@@ -48,12 +48,30 @@ def here() -> str:
     if _AT.get():
         return _AT.get()
     frame = caller()
-    return "" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return "" if frame is None else _line(frame.f_code.co_filename, frame.f_lineno)
 
 
 def of_code(code: CodeType) -> str:
     """Return the file and the first line of a function."""
-    return f"{shown(code.co_filename)}:{code.co_firstlineno}"
+    return _line(code.co_filename, code.co_firstlineno)
+
+
+def _line(file: str, line: int) -> str:
+    number = cell(file)
+    return f"cell {number}, line {line}" if number else f"{shown(file)}:{line}"
+
+
+def shell() -> Any:
+    """Return the shell of IPython if this process is one, such as the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    return getattr(ipython, "get_ipython", lambda: None)()
+
+
+def cell(file: str) -> int:
+    """Return the number of the cell for which IPython made this name of a file, or 0."""
+    running = shell()
+    numbers = getattr(getattr(running, "compile", None), "_filename_map", None) or {}
+    return int(numbers.get(file, 0))
 
 
 def shown(path: str) -> str:

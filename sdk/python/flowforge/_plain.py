@@ -10,6 +10,7 @@ from . import _handles, _streams, _wire
 from ._place import error
 from ._schema import JSON, Type, article
 from ._signature import REQUIRED, Signature
+from .exceptions import OutputError
 
 HANDLES = (_handles.File, _handles.Directory, _handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report, _handles.FeatureSet)
 
@@ -78,6 +79,13 @@ def _converted(t: Type, found: Any) -> Any:
         return found if _wire.constant_mismatch(encoded, t) else t.decode(encoded)
     except Exception:  # the author's classes run
         return found
+
+
+def check_path(name: str, result: Any) -> None:
+    """Raise OutputError for a result that is the path of a missing file, as a task does."""
+    path = result._path if isinstance(result, _handles.File) else result
+    if isinstance(path, os.PathLike) and not os.path.exists(path):
+        raise OutputError(f"output {name!r}: the file {os.fspath(path)} does not exist")
 
 
 def received(t: Type, found: Any, pickle: bool) -> Any:

@@ -25,6 +25,7 @@ class Artifact:
         self._server, self._found = server, found
         self.name, self.node, self.kind = str(found["name"]), str(found["node"]), str(found["kind"])
         self.size = int(found["size_bytes"])
+        self.id = str(found.get("artifact_id", ""))
 
     @property
     def path(self) -> Path:

@@ -73,11 +73,12 @@ class Signature:
 class Signed:
     """Something with the signature of a function."""
 
-    def _sign(self, function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool = False) -> None:
+    def _sign(self, function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool = False, asynchronous: bool = False) -> None:
         """Read the signature. A task reads only what it uses: its version was registered, so it has no mistakes."""
         from . import client
 
         inside = client.inside
+        _check_kind(function, asynchronous)
         self._read: Callable[[], Signature] = lambda: read(function, local_names, pickle, described=not inside)
         if not inside:
             self.signature
@@ -88,11 +89,18 @@ class Signed:
         return self._read()
 
 
+def _check_kind(function: Callable[..., Any], asynchronous: bool) -> None:
+    """Raise DefinitionError for an async function that cannot run."""
+    name, code = function.__name__, function.__code__
+    if code.co_flags & inspect.CO_ASYNC_GENERATOR:
+        raise _place.error(f"{name} is an async generator, and its items cannot be read outside of an event loop: write def and yield, or return a list", _place.of_code(code))
+    if code.co_flags & inspect.CO_COROUTINE and not asynchronous:
+        raise _place.error(f"{name} is async, and only functions with @operator can be: write def without await, because a workflow only connects operators", _place.of_code(code))
+
+
 def read(function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool, described: bool = True) -> Signature:
     """Read a function, and its docstring if described. Raises DefinitionError for what has no type."""
     place = _place.of_code(function.__code__)
-    if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise _place.error(f"{function.__name__} is async, and tasks call it as a plain function; write def, and asyncio.run(…) inside", place)
     names = {**getattr(function, "__globals__", {}), **_closure(function)}
     description, texts = _docstrings.read(function.__doc__) if described else ("", {})
     try:
@@ -139,7 +147,8 @@ class _Reader:
     def parameter(self, p: inspect.Parameter, text: str) -> Parameter:
         what = f"parameter {p.name!r}"
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
-            raise _place.error(f"{what} of {self._function}: a form needs named inputs; replace *{p.name} with parameters or a list", self._place)
+            stars, instead = ("*", "parameters or a list") if p.kind is p.VAR_POSITIONAL else ("**", "parameters or a dict[str, …]")
+            raise _place.error(f"{what} of {self._function}: inputs have names; replace {stars}{p.name} with {instead}", self._place)
         if p.kind is p.POSITIONAL_ONLY:
             raise _place.error(f"{what} of {self._function} is positional-only, but inputs are passed by name; remove the / from its parameters", self._place)
         if p.annotation is p.empty:

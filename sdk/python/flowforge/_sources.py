@@ -7,18 +7,24 @@ import inspect
 import os
 import textwrap
 from pathlib import Path
-from typing import Any, Callable, Dict, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional
 
 from . import _pack
 
+if TYPE_CHECKING:
+    from ._cells import Cells
 
-def places(functions: Mapping[str, Callable[..., Any]], root: Path) -> Dict[str, Any]:
-    """Return file, first and last line of functions in files below root, by their names."""
-    found = {name: _place(function, root) for name, function in functions.items()}
+
+def places(functions: Mapping[str, Callable[..., Any]], root: Path, cells: Optional[Cells] = None) -> Dict[str, Any]:
+    """Return file, first and last line of functions in files below root, by their names. cells is the module of those in a notebook."""
+    found = {name: _place(function, root, cells) for name, function in functions.items()}
     return {name: place for name, place in sorted(found.items()) if place is not None}
 
 
-def _place(function: Callable[..., Any], root: Path) -> Optional[Dict[str, Any]]:
+def _place(function: Callable[..., Any], root: Path, cells: Optional[Cells]) -> Optional[Dict[str, Any]]:
+    if cells is not None and _pack.in_cell(function):
+        place = cells.places.get(function.__qualname__)
+        return {"file": cells.file, "first": place[0], "last": place[1]} if place else None
     path = _pack.file_of(function)
     if root not in path.parents:  # an operator of an installed package
         return None

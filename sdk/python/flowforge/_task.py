@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import _handles, _traceback, client
+from . import _coroutines, _handles, _traceback, client
 from ._files import is_pipe
 from ._operator import Operator
 from ._schema import Type, article
@@ -36,7 +36,7 @@ def _run(target: str, assemblies: Mapping[str, Any]) -> None:
             continue  # the function's own default
         arguments[p.name] = _argument(p.type, assembly, operator.pickle)
     function: Any = operator.function
-    returned = function(**arguments)
+    returned = _coroutines.finished(function(**arguments))
     try:
         values = operator.signature.split(returned)
     except (TypeError, ValueError) as err:

@@ -57,6 +57,8 @@ def _users(trace: Optional[TracebackType]) -> Optional[TracebackType]:
         if not name.startswith((HERE, "<frozen importlib")) and not name.endswith("importlib/__init__.py"):
             frames.append(trace)
         trace = trace.tb_next
+    while frames and frames[0].tb_frame.f_globals.get("__name__", "").startswith("asyncio."):  # they run an async operator
+        del frames[0]
     kept: Optional[TracebackType] = None
     for frame in reversed(frames):
         kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)

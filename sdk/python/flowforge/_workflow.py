@@ -136,13 +136,13 @@ class Workflow(Signed, Generic[P, R]):
 
         try:
             return _pack.root_of(self.function)[0]
-        except DefinitionError:  # a notebook, from which nothing can be registered
+        except DefinitionError:  # text that is not in a file, from which nothing can be registered
             return None
 
     def _requirements(self) -> Any:
-        from . import _requirements
+        from . import _pack, _requirements
 
-        return _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), self.function.__code__.co_filename)
+        return _requirements.read(self._options.get("packages", ()), self._options.get("requirements", ""), _pack.source_of(self.function))
 
     def _graphs(self, tracer: _graph.Tracer) -> Dict[str, Any]:
         for scope in list(tracer.graphs.values()):

@@ -12,7 +12,9 @@ from typing import Any, Iterator, List, Tuple
 import pytest
 
 import flowforge
-from flowforge.exceptions import InputError, NotFoundError
+from flowforge._api import Server
+from flowforge._run import Artifact
+from flowforge.exceptions import InputError, NotFoundError, ServerError
 
 _ENTRY = {
     "ref": "digits-net@2",
@@ -91,6 +93,16 @@ def test_a_version_has_metrics_and_a_value(requests: List[Tuple[str, Any]]) -> N
         found.drift()
 
 
+def test_a_task_calls_its_server_with_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLOWFORGE_TASK_ID", "t")
+    monkeypatch.setenv("FLOWFORGE_API_ENDPOINT", "http://127.0.0.1:1")
+    for name in ("FLOWFORGE_SERVER", "FLOWFORGE_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    assert Server().url == "http://127.0.0.1:1"
+    with pytest.raises(ServerError, match="tasks have no API key: add an input of type Secret"):
+        flowforge.model("digits-net")
+
+
 def test_a_version_is_promoted_and_named(requests: List[Tuple[str, Any]]) -> None:
     found = flowforge.model("digits-net")
     assert found.promote(reason="better") == "r7"
@@ -116,6 +128,9 @@ def test_registrations_send_metrics_and_signature(requests: List[Tuple[str, Any]
             "input_schema": [{"name": "x", "dtype": "Float"}],
         },
     )
+    found = {"artifact_id": artifact, "name": "model", "node": "train", "kind": "Model", "size_bytes": 2}
+    flowforge.register_model("digits-net@3", Artifact(Server(), found))
+    assert requests[-1][1] == {"name": "digits-net", "version": "3", "artifact": artifact}
     table = tmp_path / "x.csv"
     table.write_text("a\n1\n")
     flowforge.register_dataset("digits@3", table, tags=["new"])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from flowforge import Run, failed
+from flowforge import ExecutionError, Run, failed
 from flowforge import _cli, _follow
 from flowforge._api import Server, store_token, stored_token
 
@@ -113,7 +113,9 @@ def test_an_interrupted_run_continues(server: Server, tmp_path: Path) -> None:
     assert (process.returncode, message) == (130, f"\nThe execution continues: {url}. To stop it: flowforge cancel {execution}\n")
     run = Run(execution, server)
     assert run.state == "RUNNING"
-    run.cancel()
+    assert cli("cancel", execution).stdout == f"{execution} is being cancelled\n"
+    with pytest.raises(ExecutionError, match="CANCELLED"):
+        run.wait(60)
 
 
 def test_files_that_choose_an_interpreter_do_not_reach_tasks(server: Server, project: Path) -> None:

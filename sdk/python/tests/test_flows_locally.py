@@ -38,6 +38,20 @@ def test_a_file_as_result_is_a_handle(tmp_path: Path) -> None:
     assert made.path.read_text() == '{"n": 1}'
 
 
+def test_a_result_that_is_a_missing_file() -> None:
+    @operator
+    def path() -> Path:
+        return Path("nowhere.bin")
+
+    @operator
+    def handle() -> Model:
+        return Model(Path("nowhere.bin"))
+
+    for make in (path, handle):
+        with pytest.raises(OutputError, match=r"operator \w+, output 'result': the file .*nowhere.bin does not exist"):
+            make()
+
+
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [

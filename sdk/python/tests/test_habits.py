@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Callable, List
+from typing import Any, AsyncIterator, Callable, List
 
 import pytest
 
@@ -53,12 +54,46 @@ def test_other_names_are_missing_as_usual() -> None:
         getattr(flow, "serve")
 
 
-def test_async_functions_are_refused() -> None:
+@operator
+async def wait(n: int) -> int:
+    await asyncio.sleep(0)
+    return n + 1
+
+
+@workflow
+def waiting(n: int) -> int:
+    return get(wait(n))
+
+
+def test_an_async_operator_returns_its_value() -> None:
+    assert waiting(2) == 3
+
+    async def in_a_loop() -> int:
+        return waiting(3)  # as in a cell of a notebook
+
+    assert asyncio.run(in_a_loop()) == 4
+
+
+def test_other_async_functions_are_refused() -> None:
     async def load(n: int) -> int:
         return n
 
-    with pytest.raises(DefinitionError, match=r"test_habits\.py:\d+: load is async"):
-        operator(load)
+    async def items(n: int) -> AsyncIterator[int]:
+        yield n
+
+    with pytest.raises(DefinitionError, match=r"test_habits\.py:\d+: load is async, and only functions with @operator can be"):
+        workflow(load)
+    with pytest.raises(DefinitionError, match=r"test_habits\.py:\d+: items is an async generator"):
+        operator(items)
+
+
+def test_a_task_runs_an_async_operator(tmp_path: Path) -> None:
+    code = "import asyncio\nfrom flowforge import operator\n@operator\nasync def get() -> int:\n    await asyncio.sleep(0)\n    return 3\n"
+    done = task(tmp_path, code, "flow:get")
+    assert done.returncode == 0, done.stderr
+    assert [p.read_text() for p in tmp_path.iterdir() if p.name.startswith("result")] == ["3"]
+    failed = task(tmp_path, code.replace("return 3", "raise ValueError('no')"), "flow:get")
+    assert "asyncio" not in failed.stderr.partition("Traceback")[2].partition("in get")[0], failed.stderr
 
 
 def test_an_import_of_another_system_names_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,12 +41,16 @@ def test_a_task_imports_only_the_client() -> None:
 def test_the_tutorial_runs(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "python.md").read_text()
     code = next(block for block in re.findall(r"```python\n(.*?)```", text, re.S) if "tutorial.search" in block)
-    (tmp_path / "flow.py").write_text(code + "\nprint(search(count=10, kinds=['svc', 'forest']))\nprint(search.definition().yaml())\n")
+    (tmp_path / "flow.py").write_text(code)
+    command = next(block for block in re.findall(r"```sh\npython -c '(.*?)'\n```", text, re.S))
+    shown = next(block for block in re.findall(r"```\n(METRIC .*?)```", text, re.S))
     environment = {"PYTHONPATH": str(ROOT / "sdk" / "python"), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run([sys.executable, "flow.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
-    assert "Fit(model=Model(dict), accuracy=0.95)" in done.stdout
-    assert "description: The size of a step." in done.stdout
+    first, last = shown.split("…\n")
+    assert done.stdout.startswith(first) and done.stdout.endswith(last)
+    done = subprocess.run([sys.executable, "-m", "flowforge", "export", "flow.py"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert "description: The size of a step." in done.stdout, done.stderr
 
 
 def test_options_are_documented() -> None:
@@ -367,9 +371,24 @@ def test_files_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "broken.py").write_text("1 / 0\n")
     with pytest.raises(FlowForgeError, match="broken.py cannot be imported: ZeroDivisionError"):
         _cli.load(str(tmp_path / "broken.py"))
+    (tmp_path / "flow.ipynb").write_text("{}")
+    with pytest.raises(FlowForgeError, match="flow.ipynb is a notebook: call launch"):
+        _cli.load(str(tmp_path / "flow.ipynb"))
 
 
-def test_code_of_a_notebook() -> None:
+def test_an_old_interpreter() -> None:
+    code = "import sys; sys.version_info = (3, 8, 10, 'final', 0); import flowforge"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "sdk" / "python")
+    assert f"ImportError: flowforge requires Python 3.9 or later, and this is Python 3.8 ({sys.executable})" in done.stderr
+
+
+def test_a_command_of_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        _cli.main(["launch", "tutorial.search", "--wait"])
+    assert "has no command 'launch'; its commands are: export, run, dev, deploy, cancel, login. The program flowforge" in capsys.readouterr().err
+
+
+def test_code_without_a_file() -> None:
     names: Dict[str, Any] = {}
     exec(compile("from flowforge import operator\n@operator\ndef f(n: int) -> int: return n\n", "<cell 1>", "exec"), names)
 
@@ -377,7 +396,7 @@ def test_code_of_a_notebook() -> None:
         found: int = names["f"](n)
         return found
 
-    with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file and import it; in a notebook, use %%writefile flow.py"):
+    with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file and import it$"):
         workflow(flow).definition()
 
 

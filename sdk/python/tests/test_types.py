@@ -16,8 +16,13 @@ import pydantic
 import pytest
 from typing_extensions import NotRequired
 
-from flowforge import Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, Pattern, Range, Section, Unit, operator, workflow
+from flowforge import (
+    Columns, CustomType, Dataset, DefinitionError, File, Format, HyperparameterSet, Label, Length, MediaTypes, Model, OutputError, Pattern, Range, Section, Unit,
+    operator, workflow,
+)  # fmt: skip
+from flowforge import _formats
 from flowforge._annotations import Unmapped, read
+from flowforge._evaluate import evaluate
 from flowforge._schema import mismatch
 from flowforge._times import duration, moment, span
 
@@ -101,6 +106,22 @@ def test_annotation(annotation: Any, text: str) -> None:
     assert read(annotation).type.text() == text
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (List["int"], List[int]),
+        (Optional["int"], Optional[int]),
+        (Dict[str, List["int"]], Dict[str, List[int]]),
+        (Tuple["int", ...], Tuple[int, ...]),
+        (Annotated[List["int"], "float"], Annotated[List[int], "float"]),
+        (Literal["int"], Literal["int"]),
+        ("List['int']", List[int]),
+    ],
+)
+def test_strings_inside_annotations(given: Any, expected: Any) -> None:
+    assert evaluate(given, {"List": List}, {}) == expected
+
+
 def test_columns() -> None:
     found = Columns("id", day=datetime.date, at=datetime.datetime, span=datetime.timedelta, ok=bool, x=float, other=Any, image="Tensor[28, 28]")
     assert found.text() == "[id: Any, day: Date, at: DateTime, span: Duration, ok: Boolean, x: Float, other: Any, image: Tensor[28, 28]]"
@@ -125,6 +146,11 @@ def test_annotated_types_and_pydantic() -> None:
     t = read(Options).type
     assert t.text() == 'Struct{depth: Integer(min=1, max=9) = 3 @{"description": "Levels of the tree."}}'
     assert t.decode(t.encode(Options(depth=4))) == Options(depth=4)
+
+
+def test_a_frame_with_mixed_types(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"output 'x' cannot be written as arrow: .* with type object. All values of a column need the same type$"):
+        _formats.write(pandas.DataFrame({"a": [1, "b"]}), tmp_path, "x", None)
 
 
 def test_frames_and_arrays() -> None:

@@ -10,6 +10,11 @@ def train(table: Dataset, lr: float) -> Tuple[Model, float]:
     return Model(table), lr
 
 
+@operator
+async def count(table: Dataset) -> int:
+    return 1
+
+
 @operator(memroy="2Gi")  # wrong
 def other(table: Dataset) -> Model:
     return Model(table)
@@ -19,6 +24,7 @@ def other(table: Dataset) -> Model:
 def search(data: Dataset, rates: List[float]) -> Model:
     model, accuracy = train(data, "fast")  # wrong
     train(model, 0.1)  # wrong
+    train(count(data), 0.1)  # wrong
     fits = foreach(rates, lambda rate: train(data, rate))
     train(data)  # wrong
     other: List[str] = foreach(fits, lambda fit: fit[1])  # wrong

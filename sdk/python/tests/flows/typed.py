@@ -68,6 +68,16 @@ def mean(values: List[float]) -> float:
 
 
 @operator
+async def fetch(data: Dataset) -> int:
+    return 1
+
+
+@operator(cpu=1)
+async def fetch_more(count: int) -> Dataset:
+    return Dataset(f"rows@{count}")
+
+
+@operator
 def render(model: Model, table: Table) -> Report:
     return Report("<p>")
 
@@ -109,5 +119,5 @@ def use(file: File) -> Dict[str, str]:
     run = search.launch(lr=0.1)
     search.launch(preset="fast", lr=0.1)
     run.wait()
-    single: float = train(Dataset("a@1"), 0.1, "svc")[1]
+    single: float = train(fetch_more(fetch(Dataset("a@1"))), 0.1, "svc")[1]
     return {"path": str(model.path), "state": run.state, "url": run.url, "single": str(single), "file": file.kind}
