@@ -1524,6 +1524,7 @@ type TriggerDelivery struct {
 	ExecutionID *uuid.UUID
 	Depth       int32
 	At          time.Time
+	Condition   string
 }
 
 type TriggerFeed struct {
@@ -1558,6 +1559,7 @@ type TriggerObject struct {
 	TriggerID uuid.UUID
 	Key       string
 	Etag      string
+	Condition string
 }
 
 type TriggerPending struct {
@@ -1587,6 +1589,7 @@ type TriggerPoll struct {
 	Status      string
 	Failures    int32
 	Error       string
+	Condition   string
 }
 
 type TypeRenderer struct {
