@@ -128,6 +128,11 @@ func TestGPUsOfAWorker(t *testing.T) {
 	e := s.wait(t, pair, ended)
 	require.Equal(t, "SUCCEEDED", e.Status)
 	require.ElementsMatch(t, []any{"0", "1"}, []any{e.Outputs["one"], e.Outputs["two"]})
+	var used struct {
+		Hours float64 `json:"gpu_hours"`
+	}
+	s.api(t, http.MethodGet, "/executions/"+pair+"/usage", nil, &used)
+	require.Positive(t, used.Hours, "the hours of teams include those of pools")
 	e = s.wait(t, single, ended)
 	require.Equal(t, "SUCCEEDED", e.Status)
 	require.Contains(t, []any{"0", "1"}, e.Outputs["one"])
