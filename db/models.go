@@ -1068,6 +1068,13 @@ type PoolAccess struct {
 	NodeID uuid.UUID
 }
 
+type PoolLimit struct {
+	Pool   string
+	NodeID uuid.UUID
+	Tasks  *int32
+	Gpus   *int32
+}
+
 type PoolToken struct {
 	ID         string
 	Pool       string
@@ -1075,6 +1082,15 @@ type PoolToken struct {
 	CreatedAt  time.Time
 	CreatedBy  string
 	LastUsedAt *time.Time
+}
+
+type PoolUse struct {
+	Pool        string
+	ProjectID   uuid.UUID
+	Day         time.Time
+	Tasks       int64
+	TaskSeconds float64
+	GpuSeconds  float64
 }
 
 type PoolWork struct {
@@ -1524,6 +1540,7 @@ type TriggerDelivery struct {
 	ExecutionID *uuid.UUID
 	Depth       int32
 	At          time.Time
+	Condition   string
 }
 
 type TriggerFeed struct {
@@ -1558,6 +1575,7 @@ type TriggerObject struct {
 	TriggerID uuid.UUID
 	Key       string
 	Etag      string
+	Condition string
 }
 
 type TriggerPending struct {
@@ -1587,6 +1605,7 @@ type TriggerPoll struct {
 	Status      string
 	Failures    int32
 	Error       string
+	Condition   string
 }
 
 type TypeRenderer struct {

@@ -43,6 +43,15 @@ func (q *Queries) DeletePoolAccess(ctx context.Context, pool string) error {
 	return err
 }
 
+const deletePoolLimit = `-- name: DeletePoolLimit :exec
+DELETE FROM pool_limits WHERE pool = $1 AND node_id = $2
+`
+
+func (q *Queries) DeletePoolLimit(ctx context.Context, pool string, nodeID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, deletePoolLimit, pool, nodeID)
+	return err
+}
+
 const deletePoolToken = `-- name: DeletePoolToken :execrows
 DELETE FROM pool_tokens WHERE id = $1 AND pool = $2
 `
@@ -53,6 +62,15 @@ func (q *Queries) DeletePoolToken(ctx context.Context, iD string, pool string) (
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const deletePoolUse = `-- name: DeletePoolUse :exec
+DELETE FROM pool_use WHERE pool = $1
+`
+
+func (q *Queries) DeletePoolUse(ctx context.Context, pool string) error {
+	_, err := q.db.Exec(ctx, deletePoolUse, pool)
+	return err
 }
 
 const deletePoolWorker = `-- name: DeletePoolWorker :execrows
@@ -84,10 +102,18 @@ func (q *Queries) DropAbandonedPoolWork(ctx context.Context, before time.Time) (
 }
 
 const endPoolWork = `-- name: EndPoolWork :execrows
-DELETE FROM pool_work WHERE worker = $1 AND task_id = ANY ($2::text[])
+WITH ended AS (
+    DELETE FROM pool_work d WHERE d.worker = $1 AND d.task_id = ANY ($2::text[])
+    RETURNING d.pool, d.project_id, d.gpus, greatest(extract(epoch FROM now() - d.taken_at), 0)::float8 AS seconds
+)
+INSERT INTO pool_use AS u (pool, project_id, day, tasks, task_seconds, gpu_seconds)
+SELECT e.pool, e.project_id, (date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::timestamptz, count(*), sum(e.seconds), sum(e.seconds * e.gpus)
+FROM ended e GROUP BY e.pool, e.project_id ORDER BY e.pool, e.project_id
+ON CONFLICT ON CONSTRAINT pool_use_pkey DO UPDATE SET tasks = u.tasks + excluded.tasks, task_seconds = u.task_seconds + excluded.task_seconds,
+    gpu_seconds = u.gpu_seconds + excluded.gpu_seconds
 `
 
-// Deletes attempts that a worker has delivered or lost.
+// Deletes attempts that a worker has delivered or lost, and adds their time to the use of their projects.
 func (q *Queries) EndPoolWork(ctx context.Context, worker *uuid.UUID, taskIds []string) (int64, error) {
 	result, err := q.db.Exec(ctx, endPoolWork, worker, taskIds)
 	if err != nil {
@@ -509,6 +535,18 @@ func (q *Queries) LockPool(ctx context.Context, name string) (Pool, error) {
 	return i, err
 }
 
+const lockPoolLimits = `-- name: LockPoolLimits :exec
+SELECT pg_advisory_xact_lock(hashtextextended('pool limits ' || $1::text, 0))
+WHERE EXISTS (SELECT 1 FROM pool_limits l WHERE l.pool = $1)
+`
+
+// Makes the other servers wait that assign attempts of a pool with limits, until the end of the
+// transaction.
+func (q *Queries) LockPoolLimits(ctx context.Context, pool string) error {
+	_, err := q.db.Exec(ctx, lockPoolLimits, pool)
+	return err
+}
+
 const lockPoolWorker = `-- name: LockPoolWorker :one
 UPDATE pool_workers k SET seen_at = now(), leaving = $1
 FROM pools p
@@ -719,6 +757,73 @@ func (q *Queries) PoolAttempts(ctx context.Context, pool string, maxRows int32) 
 	return items, nil
 }
 
+const poolLimit = `-- name: PoolLimit :one
+SELECT l.tasks, l.gpus FROM pool_limits l WHERE l.pool = $1 AND l.node_id = $2
+`
+
+type PoolLimitRow struct {
+	Tasks *int32
+	Gpus  *int32
+}
+
+func (q *Queries) PoolLimit(ctx context.Context, pool string, nodeID uuid.UUID) (PoolLimitRow, error) {
+	row := q.db.QueryRow(ctx, poolLimit, pool, nodeID)
+	var i PoolLimitRow
+	err := row.Scan(&i.Tasks, &i.Gpus)
+	return i, err
+}
+
+const poolLimits = `-- name: PoolLimits :many
+SELECT l.pool, l.node_id, n.kind, n.name, l.tasks, l.gpus, coalesce(u.tasks, 0)::int AS tasks_used, coalesce(u.gpus, 0)::int AS gpus_used
+FROM pool_limits l JOIN tenancy_nodes n ON n.id = l.node_id
+LEFT JOIN LATERAL (
+    SELECT count(*) AS tasks, sum(r.gpus) AS gpus FROM pool_work r JOIN tenancy_nodes p ON p.id = r.project_id
+    WHERE r.pool = l.pool AND r.worker IS NOT NULL AND l.node_id = ANY (p.path)
+) u ON true
+ORDER BY l.pool, cardinality(n.path), l.node_id
+`
+
+type PoolLimitsRow struct {
+	Pool      string
+	NodeID    uuid.UUID
+	Kind      string
+	Name      string
+	Tasks     *int32
+	Gpus      *int32
+	TasksUsed int32
+	GpusUsed  int32
+}
+
+// Returns the limits of all pools, with the use of their levels, those of the highest levels first.
+func (q *Queries) PoolLimits(ctx context.Context) ([]PoolLimitsRow, error) {
+	rows, err := q.db.Query(ctx, poolLimits)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PoolLimitsRow
+	for rows.Next() {
+		var i PoolLimitsRow
+		if err := rows.Scan(
+			&i.Pool,
+			&i.NodeID,
+			&i.Kind,
+			&i.Name,
+			&i.Tasks,
+			&i.Gpus,
+			&i.TasksUsed,
+			&i.GpusUsed,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const poolRestricted = `-- name: PoolRestricted :one
 SELECT restricted FROM pools WHERE name = $1
 `
@@ -728,6 +833,80 @@ func (q *Queries) PoolRestricted(ctx context.Context, name string) (bool, error)
 	var restricted bool
 	err := row.Scan(&restricted)
 	return restricted, err
+}
+
+const poolShares = `-- name: PoolShares :many
+SELECT n.id, n.kind, (n.archived_at IS NOT NULL)::boolean AS archived,
+    ARRAY(SELECT a.name FROM tenancy_nodes a WHERE a.id = ANY (n.path) AND a.kind <> 'installation' ORDER BY cardinality(a.path))::text[] AS names,
+    l.tasks, l.gpus, coalesce(w.running, 0)::int AS running, coalesce(w.queued, 0)::int AS queued, coalesce(w.gpus, 0)::int AS gpus_used,
+    coalesce(u.tasks, 0)::bigint AS ended, (coalesce(u.task_seconds, 0) + coalesce(w.task_seconds, 0))::float8 AS task_seconds,
+    (coalesce(u.gpu_seconds, 0) + coalesce(w.gpu_seconds, 0))::float8 AS gpu_seconds
+FROM tenancy_nodes n
+LEFT JOIN pool_limits l ON l.pool = $1 AND l.node_id = n.id
+LEFT JOIN (
+    SELECT x.node_id, count(*) FILTER (WHERE v.worker IS NOT NULL) AS running, count(*) FILTER (WHERE v.worker IS NULL) AS queued,
+        sum(v.gpus) FILTER (WHERE v.worker IS NOT NULL) AS gpus, sum(greatest(extract(epoch FROM now() - v.taken_at), 0)) AS task_seconds,
+        sum(greatest(extract(epoch FROM now() - v.taken_at), 0) * v.gpus) AS gpu_seconds
+    FROM pool_work v JOIN tenancy_nodes p ON p.id = v.project_id CROSS JOIN LATERAL unnest(p.path) AS x(node_id)
+    WHERE v.pool = $1 GROUP BY x.node_id
+) w ON w.node_id = n.id
+LEFT JOIN (
+    SELECT x.node_id, sum(s.tasks) AS tasks, sum(s.task_seconds) AS task_seconds, sum(s.gpu_seconds) AS gpu_seconds
+    FROM pool_use s JOIN tenancy_nodes p ON p.id = s.project_id CROSS JOIN LATERAL unnest(p.path) AS x(node_id)
+    WHERE s.pool = $1 AND s.day >= $2 GROUP BY x.node_id
+) u ON u.node_id = n.id
+WHERE n.kind <> 'installation' AND (l.node_id IS NOT NULL OR w.node_id IS NOT NULL OR u.node_id IS NOT NULL)
+ORDER BY names, n.id LIMIT $3
+`
+
+type PoolSharesRow struct {
+	ID          uuid.UUID
+	Kind        string
+	Archived    bool
+	Names       []string
+	Tasks       *int32
+	Gpus        *int32
+	Running     int32
+	Queued      int32
+	GpusUsed    int32
+	Ended       int64
+	TaskSeconds float64
+	GpuSeconds  float64
+}
+
+// Returns the levels that have a limit in a pool, use it now, or have used it since a time, by path. The
+// seconds include those of running attempts.
+func (q *Queries) PoolShares(ctx context.Context, pool string, since time.Time, maxRows int32) ([]PoolSharesRow, error) {
+	rows, err := q.db.Query(ctx, poolShares, pool, since, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PoolSharesRow
+	for rows.Next() {
+		var i PoolSharesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Kind,
+			&i.Archived,
+			&i.Names,
+			&i.Tasks,
+			&i.Gpus,
+			&i.Running,
+			&i.Queued,
+			&i.GpusUsed,
+			&i.Ended,
+			&i.TaskSeconds,
+			&i.GpuSeconds,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const poolWorkOfWorker = `-- name: PoolWorkOfWorker :many
@@ -772,6 +951,15 @@ func (q *Queries) PoolWorkOfWorker(ctx context.Context, worker *uuid.UUID) ([]Po
 		return nil, err
 	}
 	return items, nil
+}
+
+const prunePoolUse = `-- name: PrunePoolUse :exec
+DELETE FROM pool_use WHERE day < $1
+`
+
+func (q *Queries) PrunePoolUse(ctx context.Context, before time.Time) error {
+	_, err := q.db.Exec(ctx, prunePoolUse, before)
+	return err
 }
 
 const queuePoolWork = `-- name: QueuePoolWork :exec
@@ -830,6 +1018,25 @@ func (q *Queries) SetPoolDraining(ctx context.Context, draining bool, name strin
 	return err
 }
 
+const setPoolLimit = `-- name: SetPoolLimit :execrows
+INSERT INTO pool_limits (pool, node_id, tasks, gpus) SELECT $1, n.id, $2::int, $3::int FROM tenancy_nodes n WHERE n.id = $4 AND n.kind <> 'installation'
+ON CONFLICT ON CONSTRAINT pool_limits_pkey DO UPDATE SET tasks = excluded.tasks, gpus = excluded.gpus
+`
+
+// Does nothing for a level that does not exist.
+func (q *Queries) SetPoolLimit(ctx context.Context, pool string, tasks *int32, gpus *int32, nodeID uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, setPoolLimit,
+		pool,
+		tasks,
+		gpus,
+		nodeID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const setPoolRestricted = `-- name: SetPoolRestricted :exec
 UPDATE pools SET restricted = $1 WHERE name = $2
 `
@@ -862,15 +1069,33 @@ func (q *Queries) SetPoolWorkerDraining(ctx context.Context, draining bool, iD u
 }
 
 const takePoolWork = `-- name: TakePoolWork :one
+WITH used AS MATERIALIZED (
+    SELECT x.node_id, count(*) AS tasks, sum(r.gpus) AS gpus
+    FROM pool_work r JOIN tenancy_nodes n ON n.id = r.project_id CROSS JOIN LATERAL unnest(n.path) AS x(node_id)
+    WHERE r.pool = $4 AND r.worker IS NOT NULL GROUP BY x.node_id
+), room AS MATERIALIZED (
+    SELECT l.node_id, l.tasks - coalesce(u.tasks, 0) AS tasks, l.gpus - coalesce(u.gpus, 0) AS gpus
+    FROM pool_limits l LEFT JOIN used u ON u.node_id = l.node_id WHERE l.pool = $4
+), shares AS MATERIALIZED (
+    SELECT p.id AS project_id, p.path, ARRAY(
+        SELECT (coalesce(u.tasks, 0) + coalesce(u.gpus, 0)) / coalesce(q.weight, 1)
+        FROM generate_subscripts(p.path, 1) AS k LEFT JOIN used u ON u.node_id = p.path[k] LEFT JOIN quotas q ON q.node_id = p.path[k] ORDER BY k
+    ) AS used
+    FROM tenancy_nodes p WHERE p.id IN (SELECT v.project_id FROM pool_work v WHERE v.pool = $4 AND v.worker IS NULL)
+)
 UPDATE pool_work SET worker = $1::uuid, session = $2::uuid, taken_at = $3::timestamptz
 WHERE task_id = (
-    SELECT w.task_id FROM pool_work w
-    WHERE w.pool = $4 AND w.worker IS NULL AND w.labels <@ $5::jsonb
-        AND w.cpu_millis <= $6::int AND w.memory_mib <= $7::int AND w.gpus <= $8::int
-        AND (w.gpu_type = '' OR w.gpu_type = $9::text)
-        AND EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = w.execution_id AND r.node_index = w.node_index AND r.attempt = w.attempt)
-    ORDER BY w.priority DESC, w.queued_at, w.task_id
-    LIMIT 1 FOR UPDATE SKIP LOCKED
+    SELECT c.task_id FROM shares s CROSS JOIN LATERAL (
+        SELECT w.task_id, w.priority, w.queued_at FROM pool_work w
+        WHERE w.pool = $4 AND w.project_id = s.project_id AND w.worker IS NULL AND w.labels <@ $5::jsonb
+            AND w.cpu_millis <= $6::int AND w.memory_mib <= $7::int AND w.gpus <= $8::int
+            AND (w.gpu_type = '' OR w.gpu_type = $9::text)
+            AND NOT EXISTS (SELECT 1 FROM room o WHERE o.node_id = ANY (s.path) AND (o.tasks < 1 OR o.gpus < w.gpus))
+            AND EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = w.execution_id AND r.node_index = w.node_index AND r.attempt = w.attempt)
+        ORDER BY w.priority DESC, w.queued_at, w.task_id
+        LIMIT 1 FOR UPDATE OF w SKIP LOCKED
+    ) c
+    ORDER BY c.priority DESC, s.used, c.queued_at, c.task_id LIMIT 1
 )
 RETURNING task_id, pool, execution_id, node_index, attempt, tenant_id, project_id, labels, cpu_millis, memory_mib, gpus, gpu_type, priority, spec, queued_at, reason, worker, session, taken_at
 `
@@ -887,8 +1112,11 @@ type TakePoolWorkParams struct {
 	GpuType   string
 }
 
-// Assigns the next waiting attempt that a worker can run with its free capacity. The reservation is
-// that of the engine: a server that was frozen may queue an attempt that has ended in the meantime.
+// Assigns the next waiting attempt that a worker can run with its free capacity and that is within the
+// limits of its levels. Within a priority, the levels that use least of the pool are first, from the
+// tenant down to the project; use is the number of running attempts and their GPUs, divided by the
+// weight of the level. The reservation is that of the engine: a server that was frozen may queue an
+// attempt that has ended in the meantime.
 func (q *Queries) TakePoolWork(ctx context.Context, arg TakePoolWorkParams) (PoolWork, error) {
 	row := q.db.QueryRow(ctx, takePoolWork,
 		arg.Worker,
@@ -936,8 +1164,9 @@ func (q *Queries) TouchPoolToken(ctx context.Context, at time.Time, iD string) e
 }
 
 const waitingPoolWork = `-- name: WaitingPoolWork :many
-SELECT task_id, pool, labels, cpu_millis, memory_mib, gpus, gpu_type, queued_at, reason FROM pool_work
-WHERE worker IS NULL ORDER BY row_number() OVER (PARTITION BY pool ORDER BY priority DESC, queued_at, task_id), pool LIMIT $1
+SELECT w.task_id, w.pool, w.labels, w.cpu_millis, w.memory_mib, w.gpus, w.gpu_type, w.queued_at, w.reason, coalesce(n.path, '{}')::uuid[] AS path
+FROM pool_work w LEFT JOIN tenancy_nodes n ON n.id = w.project_id
+WHERE w.worker IS NULL ORDER BY row_number() OVER (PARTITION BY w.pool ORDER BY w.priority DESC, w.queued_at, w.task_id), w.pool LIMIT $1
 `
 
 type WaitingPoolWorkRow struct {
@@ -950,6 +1179,7 @@ type WaitingPoolWorkRow struct {
 	GpuType   string
 	QueuedAt  time.Time
 	Reason    string
+	Path      []uuid.UUID
 }
 
 // Returns waiting attempts, of each pool those that are taken next.
@@ -972,6 +1202,7 @@ func (q *Queries) WaitingPoolWork(ctx context.Context, maxRows int32) ([]Waiting
 			&i.GpuType,
 			&i.QueuedAt,
 			&i.Reason,
+			&i.Path,
 		); err != nil {
 			return nil, err
 		}

@@ -200,17 +200,6 @@ func (q *Queries) ExpiredJoins(ctx context.Context, now time.Time, rowLimit int3
 	return items, nil
 }
 
-const hasJoinEvent = `-- name: HasJoinEvent :one
-SELECT EXISTS (SELECT 1 FROM trigger_join_events WHERE trigger_id = $1 AND condition = $2 AND key = $3)
-`
-
-func (q *Queries) HasJoinEvent(ctx context.Context, triggerID uuid.UUID, condition string, key string) (bool, error) {
-	row := q.db.QueryRow(ctx, hasJoinEvent, triggerID, condition, key)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
-}
-
 const insertJoin = `-- name: InsertJoin :exec
 INSERT INTO trigger_joins (id, trigger_id, key, state, opened_at, expires_at) VALUES ($1, $2, $3, 'OPEN', $4, $5)
 `
@@ -266,6 +255,27 @@ func (q *Queries) InsertJoinEvent(ctx context.Context, arg InsertJoinEventParams
 	return err
 }
 
+const joinOfEvent = `-- name: JoinOfEvent :one
+SELECT j.id, j.trigger_id, j.key, j.state, j.opened_at, j.expires_at, j.closed_at FROM trigger_join_events e JOIN trigger_joins j ON j.id = e.join_id
+WHERE e.trigger_id = $1 AND e.condition = $2 AND e.key = $3
+`
+
+// Returns the join to which an event was added.
+func (q *Queries) JoinOfEvent(ctx context.Context, triggerID uuid.UUID, condition string, key string) (TriggerJoin, error) {
+	row := q.db.QueryRow(ctx, joinOfEvent, triggerID, condition, key)
+	var i TriggerJoin
+	err := row.Scan(
+		&i.ID,
+		&i.TriggerID,
+		&i.Key,
+		&i.State,
+		&i.OpenedAt,
+		&i.ExpiresAt,
+		&i.ClosedAt,
+	)
+	return i, err
+}
+
 const joinTrigger = `-- name: JoinTrigger :one
 SELECT trigger_id FROM trigger_joins WHERE id = $1
 `
@@ -275,6 +285,47 @@ func (q *Queries) JoinTrigger(ctx context.Context, id uuid.UUID) (uuid.UUID, err
 	var trigger_id uuid.UUID
 	err := row.Scan(&trigger_id)
 	return trigger_id, err
+}
+
+const lastJoinEvents = `-- name: LastJoinEvents :many
+SELECT l.condition, l.subject, l.source_id, l.at FROM unnest($1::text[]) AS c(name)
+CROSS JOIN LATERAL (
+    SELECT x.condition, x.subject, x.source_id, x.at FROM trigger_join_events x
+    WHERE x.trigger_id = $2 AND x.condition = c.name ORDER BY x.at DESC LIMIT 1
+) l
+`
+
+type LastJoinEventsRow struct {
+	Condition string
+	Subject   string
+	SourceID  *uuid.UUID
+	At        time.Time
+}
+
+// Returns the newest event of each condition, also of joins that are closed.
+func (q *Queries) LastJoinEvents(ctx context.Context, conditions []string, triggerID uuid.UUID) ([]LastJoinEventsRow, error) {
+	rows, err := q.db.Query(ctx, lastJoinEvents, conditions, triggerID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LastJoinEventsRow
+	for rows.Next() {
+		var i LastJoinEventsRow
+		if err := rows.Scan(
+			&i.Condition,
+			&i.Subject,
+			&i.SourceID,
+			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const moveJoin = `-- name: MoveJoin :exec

@@ -16,15 +16,15 @@ import (
 const claimPoll = `-- name: ClaimPoll :one
 UPDATE trigger_polls p SET turn = p.turn + 1, leased_until = $1
 FROM (
-    SELECT x.trigger_id FROM trigger_polls x JOIN triggers t ON t.id = x.trigger_id
+    SELECT x.trigger_id, x.condition FROM trigger_polls x JOIN triggers t ON t.id = x.trigger_id
     WHERE t.enabled AND x.due_at <= $2 AND (x.leased_until IS NULL OR x.leased_until <= $2)
     ORDER BY x.due_at LIMIT 1 FOR UPDATE OF x SKIP LOCKED
 ) due
-WHERE p.trigger_id = due.trigger_id
-RETURNING p.trigger_id, p.epoch, p.baseline, p.cursor, p.sequence, p.turn, p.leased_until, p.due_at, p.polled_at, p.status, p.failures, p.error
+WHERE p.trigger_id = due.trigger_id AND p.condition = due.condition
+RETURNING p.trigger_id, p.epoch, p.baseline, p.cursor, p.sequence, p.turn, p.leased_until, p.due_at, p.polled_at, p.status, p.failures, p.error, p.condition
 `
 
-// Gives the turn to the caller for the trigger that has been due longest. Returns no row if none is due.
+// Gives the turn to the caller for the poll that has been due longest. Returns no row if none is due.
 func (q *Queries) ClaimPoll(ctx context.Context, leasedUntil *time.Time, now time.Time) (TriggerPoll, error) {
 	row := q.db.QueryRow(ctx, claimPoll, leasedUntil, now)
 	var i TriggerPoll
@@ -41,88 +41,109 @@ func (q *Queries) ClaimPoll(ctx context.Context, leasedUntil *time.Time, now tim
 		&i.Status,
 		&i.Failures,
 		&i.Error,
+		&i.Condition,
 	)
 	return i, err
 }
 
 const countObjects = `-- name: CountObjects :one
-SELECT count(*) FROM trigger_objects WHERE trigger_id = $1
+SELECT count(*) FROM trigger_objects WHERE trigger_id = $1 AND condition = $2
 `
 
-func (q *Queries) CountObjects(ctx context.Context, triggerID uuid.UUID) (int64, error) {
-	row := q.db.QueryRow(ctx, countObjects, triggerID)
+func (q *Queries) CountObjects(ctx context.Context, triggerID uuid.UUID, condition string) (int64, error) {
+	row := q.db.QueryRow(ctx, countObjects, triggerID, condition)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
 }
 
-const deletePolls = `-- name: DeletePolls :exec
-DELETE FROM trigger_polls WHERE trigger_id = $1
-`
-
-func (q *Queries) DeletePolls(ctx context.Context, triggerID uuid.UUID) error {
-	_, err := q.db.Exec(ctx, deletePolls, triggerID)
-	return err
-}
-
 const forgetObjects = `-- name: ForgetObjects :exec
-DELETE FROM trigger_objects WHERE trigger_id = $1 AND key = ANY ($2::text[])
+DELETE FROM trigger_objects WHERE trigger_id = $1 AND condition = $2 AND key = ANY ($3::text[])
 `
 
-func (q *Queries) ForgetObjects(ctx context.Context, triggerID uuid.UUID, keys []string) error {
-	_, err := q.db.Exec(ctx, forgetObjects, triggerID, keys)
+func (q *Queries) ForgetObjects(ctx context.Context, triggerID uuid.UUID, condition string, keys []string) error {
+	_, err := q.db.Exec(ctx, forgetObjects, triggerID, condition, keys)
 	return err
 }
 
-const getPoll = `-- name: GetPoll :one
-SELECT trigger_id, epoch, baseline, cursor, sequence, turn, leased_until, due_at, polled_at, status, failures, error FROM trigger_polls WHERE trigger_id = $1
+const getPolls = `-- name: GetPolls :many
+SELECT trigger_id, epoch, baseline, cursor, sequence, turn, leased_until, due_at, polled_at, status, failures, error, condition FROM trigger_polls WHERE trigger_id = $1 ORDER BY condition
 `
 
-func (q *Queries) GetPoll(ctx context.Context, triggerID uuid.UUID) (TriggerPoll, error) {
-	row := q.db.QueryRow(ctx, getPoll, triggerID)
-	var i TriggerPoll
-	err := row.Scan(
-		&i.TriggerID,
-		&i.Epoch,
-		&i.Baseline,
-		&i.Cursor,
-		&i.Sequence,
-		&i.Turn,
-		&i.LeasedUntil,
-		&i.DueAt,
-		&i.PolledAt,
-		&i.Status,
-		&i.Failures,
-		&i.Error,
-	)
-	return i, err
+func (q *Queries) GetPolls(ctx context.Context, triggerID uuid.UUID) ([]TriggerPoll, error) {
+	rows, err := q.db.Query(ctx, getPolls, triggerID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TriggerPoll
+	for rows.Next() {
+		var i TriggerPoll
+		if err := rows.Scan(
+			&i.TriggerID,
+			&i.Epoch,
+			&i.Baseline,
+			&i.Cursor,
+			&i.Sequence,
+			&i.Turn,
+			&i.LeasedUntil,
+			&i.DueAt,
+			&i.PolledAt,
+			&i.Status,
+			&i.Failures,
+			&i.Error,
+			&i.Condition,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const holdPoll = `-- name: HoldPoll :execrows
-UPDATE trigger_polls SET leased_until = $1 WHERE trigger_id = $2 AND turn = $3
+UPDATE trigger_polls SET leased_until = $1 WHERE trigger_id = $2 AND condition = $3 AND turn = $4
 `
 
 // Prolongs the turn, and locks it until the end of the transaction. Returns 0 if another server has it.
-func (q *Queries) HoldPoll(ctx context.Context, leasedUntil *time.Time, triggerID uuid.UUID, turn int64) (int64, error) {
-	result, err := q.db.Exec(ctx, holdPoll, leasedUntil, triggerID, turn)
+func (q *Queries) HoldPoll(ctx context.Context, leasedUntil *time.Time, triggerID uuid.UUID, condition string, turn int64) (int64, error) {
+	result, err := q.db.Exec(ctx, holdPoll,
+		leasedUntil,
+		triggerID,
+		condition,
+		turn,
+	)
 	if err != nil {
 		return 0, err
 	}
 	return result.RowsAffected(), nil
 }
 
-const interruptPoll = `-- name: InterruptPoll :exec
+const interruptPolls = `-- name: InterruptPolls :exec
 UPDATE trigger_polls SET turn = turn + 1, leased_until = NULL, due_at = $1, failures = 0, error = '' WHERE trigger_id = $2
 `
 
-// Takes the turn from the server that polls, and makes the trigger due.
-func (q *Queries) InterruptPoll(ctx context.Context, dueAt time.Time, triggerID uuid.UUID) error {
-	_, err := q.db.Exec(ctx, interruptPoll, dueAt, triggerID)
+// Takes the turns from the servers that poll for a trigger, and makes its polls due.
+func (q *Queries) InterruptPolls(ctx context.Context, dueAt time.Time, triggerID uuid.UUID) error {
+	_, err := q.db.Exec(ctx, interruptPolls, dueAt, triggerID)
+	return err
+}
+
+const keepPolls = `-- name: KeepPolls :exec
+DELETE FROM trigger_polls WHERE trigger_id = $1 AND condition <> ALL ($2::text[])
+`
+
+// Removes the polls of a trigger except those of some conditions.
+func (q *Queries) KeepPolls(ctx context.Context, triggerID uuid.UUID, conditions []string) error {
+	_, err := q.db.Exec(ctx, keepPolls, triggerID, conditions)
 	return err
 }
 
 const knownObjects = `-- name: KnownObjects :many
-SELECT key, etag FROM trigger_objects WHERE trigger_id = $1 AND key = ANY ($2::text[])
+SELECT key, etag FROM trigger_objects WHERE trigger_id = $1 AND condition = $2 AND key = ANY ($3::text[])
 `
 
 type KnownObjectsRow struct {
@@ -130,8 +151,8 @@ type KnownObjectsRow struct {
 	Etag string
 }
 
-func (q *Queries) KnownObjects(ctx context.Context, triggerID uuid.UUID, keys []string) ([]KnownObjectsRow, error) {
-	rows, err := q.db.Query(ctx, knownObjects, triggerID, keys)
+func (q *Queries) KnownObjects(ctx context.Context, triggerID uuid.UUID, condition string, keys []string) ([]KnownObjectsRow, error) {
+	rows, err := q.db.Query(ctx, knownObjects, triggerID, condition, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +172,7 @@ func (q *Queries) KnownObjects(ctx context.Context, triggerID uuid.UUID, keys []
 }
 
 const listPolls = `-- name: ListPolls :many
-SELECT p.trigger_id, p.epoch, p.baseline, p.cursor, p.sequence, p.turn, p.leased_until, p.due_at, p.polled_at, p.status, p.failures, p.error FROM trigger_polls p JOIN triggers t ON t.id = p.trigger_id WHERE t.project_id = $1
+SELECT p.trigger_id, p.epoch, p.baseline, p.cursor, p.sequence, p.turn, p.leased_until, p.due_at, p.polled_at, p.status, p.failures, p.error, p.condition FROM trigger_polls p JOIN triggers t ON t.id = p.trigger_id WHERE t.project_id = $1 ORDER BY p.trigger_id, p.condition
 `
 
 func (q *Queries) ListPolls(ctx context.Context, projectID uuid.UUID) ([]TriggerPoll, error) {
@@ -176,6 +197,7 @@ func (q *Queries) ListPolls(ctx context.Context, projectID uuid.UUID) ([]Trigger
 			&i.Status,
 			&i.Failures,
 			&i.Error,
+			&i.Condition,
 		); err != nil {
 			return nil, err
 		}
@@ -225,7 +247,7 @@ func (q *Queries) LockTriggerByID(ctx context.Context, id uuid.UUID) (Trigger, e
 
 const movePoll = `-- name: MovePoll :execrows
 UPDATE trigger_polls SET cursor = $1, sequence = $2, baseline = false, leased_until = $3
-WHERE trigger_id = $4 AND turn = $5
+WHERE trigger_id = $4 AND condition = $5 AND turn = $6
 `
 
 type MovePollParams struct {
@@ -233,16 +255,18 @@ type MovePollParams struct {
 	Sequence    int64
 	LeasedUntil *time.Time
 	TriggerID   uuid.UUID
+	Condition   string
 	Turn        int64
 }
 
-// Moves the cursor of a trigger that polls an address.
+// Moves the cursor of a poll of an address.
 func (q *Queries) MovePoll(ctx context.Context, arg MovePollParams) (int64, error) {
 	result, err := q.db.Exec(ctx, movePoll,
 		arg.Cursor,
 		arg.Sequence,
 		arg.LeasedUntil,
 		arg.TriggerID,
+		arg.Condition,
 		arg.Turn,
 	)
 	if err != nil {
@@ -256,7 +280,7 @@ SELECT greatest(x.due_at, x.leased_until)::timestamptz AS due_at FROM trigger_po
 WHERE t.enabled ORDER BY greatest(x.due_at, x.leased_until) LIMIT 1
 `
 
-// Returns when the next trigger is due and no server has its turn.
+// Returns when the next poll is due and no server has its turn.
 func (q *Queries) NextPoll(ctx context.Context) (time.Time, error) {
 	row := q.db.QueryRow(ctx, nextPoll)
 	var due_at time.Time
@@ -265,23 +289,33 @@ func (q *Queries) NextPoll(ctx context.Context) (time.Time, error) {
 }
 
 const noteObjects = `-- name: NoteObjects :exec
-INSERT INTO trigger_objects (trigger_id, key, etag)
-SELECT $1::uuid, unnest($2::text[]), unnest($3::text[])
-ON CONFLICT (trigger_id, key) DO UPDATE SET etag = excluded.etag
+INSERT INTO trigger_objects (trigger_id, condition, key, etag)
+SELECT $1::uuid, $2::text, unnest($3::text[]), unnest($4::text[])
+ON CONFLICT ON CONSTRAINT trigger_objects_pkey DO UPDATE SET etag = excluded.etag
 `
 
-func (q *Queries) NoteObjects(ctx context.Context, triggerID uuid.UUID, keys []string, etags []string) error {
-	_, err := q.db.Exec(ctx, noteObjects, triggerID, keys, etags)
+func (q *Queries) NoteObjects(ctx context.Context, triggerID uuid.UUID, condition string, keys []string, etags []string) error {
+	_, err := q.db.Exec(ctx, noteObjects,
+		triggerID,
+		condition,
+		keys,
+		etags,
+	)
 	return err
 }
 
 const objectKeys = `-- name: ObjectKeys :many
-SELECT key FROM trigger_objects WHERE trigger_id = $1 AND key > $2 ORDER BY key LIMIT $3
+SELECT key FROM trigger_objects WHERE trigger_id = $1 AND condition = $2 AND key > $3 ORDER BY key LIMIT $4
 `
 
 // Returns the keys of known objects in their order.
-func (q *Queries) ObjectKeys(ctx context.Context, triggerID uuid.UUID, after string, rowLimit int32) ([]string, error) {
-	rows, err := q.db.Query(ctx, objectKeys, triggerID, after, rowLimit)
+func (q *Queries) ObjectKeys(ctx context.Context, triggerID uuid.UUID, condition string, after string, rowLimit int32) ([]string, error) {
+	rows, err := q.db.Query(ctx, objectKeys,
+		triggerID,
+		condition,
+		after,
+		rowLimit,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -310,22 +344,22 @@ func (q *Queries) PauseTrigger(ctx context.Context, paused string, now time.Time
 }
 
 const releasePoll = `-- name: ReleasePoll :exec
-UPDATE trigger_polls SET leased_until = NULL WHERE trigger_id = $1 AND turn = $2
+UPDATE trigger_polls SET leased_until = NULL WHERE trigger_id = $1 AND condition = $2 AND turn = $3
 `
 
 // Ends the turn of a server that stops before its poll has ended.
-func (q *Queries) ReleasePoll(ctx context.Context, triggerID uuid.UUID, turn int64) error {
-	_, err := q.db.Exec(ctx, releasePoll, triggerID, turn)
+func (q *Queries) ReleasePoll(ctx context.Context, triggerID uuid.UUID, condition string, turn int64) error {
+	_, err := q.db.Exec(ctx, releasePoll, triggerID, condition, turn)
 	return err
 }
 
-const requestPoll = `-- name: RequestPoll :execrows
+const requestPolls = `-- name: RequestPolls :execrows
 UPDATE trigger_polls SET due_at = least(due_at, $1) WHERE trigger_id = $2
 `
 
-// Makes a trigger due now.
-func (q *Queries) RequestPoll(ctx context.Context, now time.Time, triggerID uuid.UUID) (int64, error) {
-	result, err := q.db.Exec(ctx, requestPoll, now, triggerID)
+// Makes the polls of a trigger due now.
+func (q *Queries) RequestPolls(ctx context.Context, now time.Time, triggerID uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, requestPolls, now, triggerID)
 	if err != nil {
 		return 0, err
 	}
@@ -333,27 +367,36 @@ func (q *Queries) RequestPoll(ctx context.Context, now time.Time, triggerID uuid
 }
 
 const restartPolls = `-- name: RestartPolls :exec
-WITH gone AS (DELETE FROM trigger_objects o WHERE o.trigger_id = $1)
-INSERT INTO trigger_polls (trigger_id, epoch, baseline, cursor, due_at) VALUES ($1, $2, $3, '{}', $4)
-ON CONFLICT (trigger_id) DO UPDATE SET epoch = excluded.epoch, baseline = excluded.baseline, cursor = excluded.cursor, sequence = 0,
+WITH gone AS (DELETE FROM trigger_objects o WHERE o.trigger_id = $1 AND o.condition = $2)
+INSERT INTO trigger_polls (trigger_id, condition, epoch, baseline, cursor, due_at) VALUES ($1, $2, $3, $4, '{}', $5)
+ON CONFLICT ON CONSTRAINT trigger_polls_pkey DO UPDATE SET epoch = excluded.epoch, baseline = excluded.baseline, cursor = excluded.cursor, sequence = 0,
     turn = trigger_polls.turn + 1, leased_until = NULL, due_at = excluded.due_at, polled_at = NULL, status = '', failures = 0, error = ''
 `
 
-// Makes a trigger poll something else from now on. What it knew about the former is forgotten, and a
-// server that polls the former loses its turn.
-func (q *Queries) RestartPolls(ctx context.Context, triggerID uuid.UUID, epoch uuid.UUID, baseline bool, dueAt time.Time) error {
+type RestartPollsParams struct {
+	TriggerID uuid.UUID
+	Condition string
+	Epoch     uuid.UUID
+	Baseline  bool
+	DueAt     time.Time
+}
+
+// Makes a trigger or a condition poll something else from now on. What it knew about the former is
+// forgotten, and a server that polls the former loses its turn.
+func (q *Queries) RestartPolls(ctx context.Context, arg RestartPollsParams) error {
 	_, err := q.db.Exec(ctx, restartPolls,
-		triggerID,
-		epoch,
-		baseline,
-		dueAt,
+		arg.TriggerID,
+		arg.Condition,
+		arg.Epoch,
+		arg.Baseline,
+		arg.DueAt,
 	)
 	return err
 }
 
 const settlePoll = `-- name: SettlePoll :execrows
 UPDATE trigger_polls SET baseline = $1, leased_until = NULL, due_at = $2, polled_at = $3, status = $4, failures = $5, error = $6
-WHERE trigger_id = $7 AND turn = $8
+WHERE trigger_id = $7 AND condition = $8 AND turn = $9
 `
 
 type SettlePollParams struct {
@@ -364,6 +407,7 @@ type SettlePollParams struct {
 	Failures  int32
 	Error     string
 	TriggerID uuid.UUID
+	Condition string
 	Turn      int64
 }
 
@@ -377,6 +421,7 @@ func (q *Queries) SettlePoll(ctx context.Context, arg SettlePollParams) (int64, 
 		arg.Failures,
 		arg.Error,
 		arg.TriggerID,
+		arg.Condition,
 		arg.Turn,
 	)
 	if err != nil {

@@ -34,7 +34,7 @@ func (q *Queries) DeleteTrigger(ctx context.Context, id uuid.UUID) error {
 }
 
 const deliveryOfKey = `-- name: DeliveryOfKey :one
-SELECT id, trigger_id, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at FROM trigger_deliveries WHERE trigger_id = $1 AND key = $2
+SELECT id, trigger_id, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at, condition FROM trigger_deliveries WHERE trigger_id = $1 AND key = $2
 `
 
 func (q *Queries) DeliveryOfKey(ctx context.Context, triggerID uuid.UUID, key string) (TriggerDelivery, error) {
@@ -53,6 +53,7 @@ func (q *Queries) DeliveryOfKey(ctx context.Context, triggerID uuid.UUID, key st
 		&i.ExecutionID,
 		&i.Depth,
 		&i.At,
+		&i.Condition,
 	)
 	return i, err
 }
@@ -94,7 +95,7 @@ func (q *Queries) FindTrigger(ctx context.Context, projectID uuid.UUID, name str
 }
 
 const getDelivery = `-- name: GetDelivery :one
-SELECT id, trigger_id, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at FROM trigger_deliveries WHERE trigger_id = $1 AND id = $2
+SELECT id, trigger_id, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at, condition FROM trigger_deliveries WHERE trigger_id = $1 AND id = $2
 `
 
 func (q *Queries) GetDelivery(ctx context.Context, triggerID uuid.UUID, iD uuid.UUID) (TriggerDelivery, error) {
@@ -113,6 +114,7 @@ func (q *Queries) GetDelivery(ctx context.Context, triggerID uuid.UUID, iD uuid.
 		&i.ExecutionID,
 		&i.Depth,
 		&i.At,
+		&i.Condition,
 	)
 	return i, err
 }
@@ -154,14 +156,15 @@ func (q *Queries) GetTrigger(ctx context.Context, id uuid.UUID) (Trigger, error)
 }
 
 const insertDelivery = `-- name: InsertDelivery :execrows
-INSERT INTO trigger_deliveries (id, trigger_id, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+INSERT INTO trigger_deliveries (id, trigger_id, condition, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 ON CONFLICT ON CONSTRAINT trigger_deliveries_once_key DO NOTHING
 `
 
 type InsertDeliveryParams struct {
 	ID          uuid.UUID
 	TriggerID   uuid.UUID
+	Condition   string
 	Key         string
 	Subject     string
 	Outcome     string
@@ -179,6 +182,7 @@ func (q *Queries) InsertDelivery(ctx context.Context, arg InsertDeliveryParams) 
 	result, err := q.db.Exec(ctx, insertDelivery,
 		arg.ID,
 		arg.TriggerID,
+		arg.Condition,
 		arg.Key,
 		arg.Subject,
 		arg.Outcome,
@@ -272,7 +276,7 @@ func (q *Queries) IsRunOfSweep(ctx context.Context, executionID uuid.UUID) (bool
 const lastDeliveries = `-- name: LastDeliveries :many
 SELECT d.id, d.trigger_id, d.outcome, d.subject, d.at
 FROM triggers t
-CROSS JOIN LATERAL (SELECT x.id, x.trigger_id, x.key, x.subject, x.outcome, x.reason, x.message, x.payload, x.source_id, x.execution_id, x.depth, x.at FROM trigger_deliveries x WHERE x.trigger_id = t.id ORDER BY x.id DESC LIMIT $1::integer) d
+CROSS JOIN LATERAL (SELECT x.id, x.trigger_id, x.key, x.subject, x.outcome, x.reason, x.message, x.payload, x.source_id, x.execution_id, x.depth, x.at, x.condition FROM trigger_deliveries x WHERE x.trigger_id = t.id ORDER BY x.id DESC LIMIT $1::integer) d
 WHERE t.project_id = $2
 ORDER BY d.id DESC
 `
@@ -301,6 +305,49 @@ func (q *Queries) LastDeliveries(ctx context.Context, perTrigger int32, projectI
 			&i.Outcome,
 			&i.Subject,
 			&i.At,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const lastIgnored = `-- name: LastIgnored :many
+SELECT l.id, l.trigger_id, l.key, l.subject, l.outcome, l.reason, l.message, l.payload, l.source_id, l.execution_id, l.depth, l.at, l.condition FROM unnest($1::text[]) AS c(name)
+CROSS JOIN LATERAL (
+    SELECT x.id, x.trigger_id, x.key, x.subject, x.outcome, x.reason, x.message, x.payload, x.source_id, x.execution_id, x.depth, x.at, x.condition FROM trigger_deliveries x
+    WHERE x.trigger_id = $2 AND x.condition = c.name AND x.condition <> '' ORDER BY x.id DESC LIMIT 1
+) l
+`
+
+// Returns the newest delivery of each condition: the events that it received and that no join contains.
+func (q *Queries) LastIgnored(ctx context.Context, conditions []string, triggerID uuid.UUID) ([]TriggerDelivery, error) {
+	rows, err := q.db.Query(ctx, lastIgnored, conditions, triggerID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []TriggerDelivery
+	for rows.Next() {
+		var i TriggerDelivery
+		if err := rows.Scan(
+			&i.ID,
+			&i.TriggerID,
+			&i.Key,
+			&i.Subject,
+			&i.Outcome,
+			&i.Reason,
+			&i.Message,
+			&i.Payload,
+			&i.SourceID,
+			&i.ExecutionID,
+			&i.Depth,
+			&i.At,
+			&i.Condition,
 		); err != nil {
 			return nil, err
 		}
@@ -346,7 +393,7 @@ func (q *Queries) LaunchedByTriggers(ctx context.Context, projectID uuid.UUID, s
 }
 
 const listDeliveries = `-- name: ListDeliveries :many
-SELECT id, trigger_id, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at FROM trigger_deliveries
+SELECT id, trigger_id, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at, condition FROM trigger_deliveries
 WHERE trigger_id = $1 AND ($2::uuid IS NULL OR id < $2)
 ORDER BY id DESC LIMIT $3
 `
@@ -373,6 +420,7 @@ func (q *Queries) ListDeliveries(ctx context.Context, triggerID uuid.UUID, befor
 			&i.ExecutionID,
 			&i.Depth,
 			&i.At,
+			&i.Condition,
 		); err != nil {
 			return nil, err
 		}

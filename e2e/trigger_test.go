@@ -130,4 +130,15 @@ func TestATriggerThatPolls(t *testing.T) {
 	audit(t, page)
 	picture(t, page, "trigger-form-all")
 	noSidewaysScroll(t, page)
+
+	// A condition shows the fields of its kind.
+	for i, c := range []struct{ waits, shown, hidden string }{{"webhook", "secret", "sources"}, {"http:changes", "address", "secret"}, {"s3", "store", "address"}, {"dataset", "sources", "every"}} {
+		_, err = page.Locator("[name='all.1.waits']").SelectOption(playwright.SelectOptionValues{Values: &[]string{c.waits}})
+		require.NoError(t, err)
+		require.NoError(t, page.Locator("[name='all.1."+c.shown+"']").WaitFor(), "%d", i)
+		hidden, err := page.Locator("[name='all.1." + c.hidden + "']").IsHidden()
+		require.NoError(t, err)
+		require.True(t, hidden, "%s shows %s", c.waits, c.hidden)
+		audit(t, page)
+	}
 }

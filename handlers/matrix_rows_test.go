@@ -29,6 +29,7 @@ func openRows() []row {
 		public("GET /api/v1/openapi-3.0.yaml", "/api/v1/openapi-3.0.yaml", "", ok),
 		public("GET /api/v1/schemas/{schema}", "/api/v1/schemas/Problem.json", "", ok),
 		outside(public("POST /hooks/{hook}", "/hooks/01900000-0000-7000-8000-00000000dead", "{}", http.StatusNotFound)),
+		outside(public("POST /hooks/{hook}/{condition}", "/hooks/01900000-0000-7000-8000-00000000dead/push", "{}", http.StatusNotFound)),
 		public("GET /login", "/login", "", ok),
 		public("POST /login", "/login", "token=wrong", http.StatusUnauthorized),
 		public("POST /preferences/theme", "/preferences/theme", "theme=dark", moved),

@@ -92,6 +92,15 @@ type Pool struct {
 	Restricted        bool         // only Access may use the pool
 	Access            []PoolAccess // by path
 	AccessForm        AdminForm    // adds to Access
+	Shares            []PoolShare  // by path
+	LimitForm         AdminForm
+}
+
+// PoolShare is what a tenant, department, team or project uses of a pool.
+type PoolShare struct {
+	Name, URL, Kind       string
+	Running, GPUs, Queued string // with the limit, such as "2 of 4"
+	GPUHours, TaskHours   string // in 30 days
 }
 
 // PoolAccess is a tenant, department, team or project that may use a restricted pool.

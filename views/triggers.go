@@ -81,6 +81,7 @@ type Trigger struct {
 	Paused     string // why FlowForge turned it off
 	Polls      *TriggerPolls
 	Joins      *TriggerJoins
+	Conditions *TriggerConditions // of a join
 	Pending    []TriggerPending
 	More       string // "and 3 more", of Pending
 	Facts      []ui.Fact
@@ -113,6 +114,22 @@ type TriggerPolls struct {
 	Error    string // of the last poll
 	Attempts string // "3 failed polls in a row"
 	PollURL  string // "" without permission, and for a trigger that is off
+}
+
+// TriggerConditions are the conditions of a join.
+type TriggerConditions struct {
+	Rows    []TriggerCondition
+	PollURL string // "" without permission or polls, and for a trigger that is off
+}
+
+// TriggerCondition is what a condition waits for and what it received last.
+type TriggerCondition struct {
+	Name, About, Filter, Key string
+	HookURL                  string // "" for other kinds
+	Joined                   *TriggerArrival
+	Ignored                  *TriggerOutcome // of the newest event that no join contains
+	Why                      string          // of Ignored
+	Polls                    *TriggerPolls
 }
 
 // TriggerJoins are the joins of a trigger that wait for more events.
@@ -214,6 +231,11 @@ type TriggerConditionForm struct {
 	Name, Sources, Filter, By string
 	Waits                     []ui.Option
 	CanRemove                 bool
+
+	Signatures, Secrets                         []ui.Option // of a webhook
+	Portals, Buckets                            []ui.Option // connections of the kinds http and s3
+	Address, BucketName, Prefix, Pattern, Every string
+	Existing                                    []ui.Option
 }
 
 // field is the name of a field of the condition.

@@ -49,8 +49,9 @@ func newPoolCommand() *cobra.Command {
 	access.Flags().Bool("everyone", false, "allow every project")
 	access.MarkFlagsMutuallyExclusive("everyone", "allow")
 	access.MarkFlagsMutuallyExclusive("everyone", "remove")
+	limit := newPoolLimitCommand()
 	remove := &cobra.Command{Use: "delete NAME", Short: "Delete a pool without tasks", Args: arguments("NAME"), RunE: runPoolDelete}
-	for _, c := range []*cobra.Command{create, list, show, token, access, drain, remove} {
+	for _, c := range []*cobra.Command{create, list, show, token, access, limit, drain, remove} {
 		addClientFlags(c)
 		cmd.AddCommand(c)
 	}

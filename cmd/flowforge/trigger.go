@@ -30,7 +30,8 @@ func newTriggerCommand() *cobra.Command {
 			"  flowforge trigger set deploy digits.serve --model digits --stage production -i 'model={{ model.value }}'\n" +
 			"  flowforge trigger set on-push digits.train --webhook github --secret github-hook --filter 'payload.ref == \"refs/heads/main\"' -i 'commit={{ payload.after }}'\n" +
 			"  flowforge trigger set new-files digits.train --s3 raw/ --connection lake --pattern '*.parquet' --every 1m -i 'file={{ object.uri }}'\n" +
-			"  flowforge trigger set daily digits.train --all images=dataset:images --all labels=dataset:labels --by dataset.facts.date --within 24h -i 'images={{ images.value }}'",
+			"  flowforge trigger set daily digits.train --all images=dataset:images --all labels=dataset:labels --by dataset.facts.date --within 24h -i 'images={{ images.value }}'\n" +
+			"  flowforge trigger set release digits.train --all data=s3:lake/raw/ --all push=webhook:github:github-hook --within 1h -i 'commit={{ push.payload.after }}'",
 		Args: arguments("NAME", "WORKFLOW"),
 		RunE: runTriggerSet,
 	}
@@ -44,13 +45,13 @@ func newTriggerCommand() *cobra.Command {
 	set.Flags().String("webhook", "", "launch when a webhook arrives, signed as github, gitlab, standard or bearer")
 	set.Flags().String("secret", "", "with --webhook: the name of the secret that signs requests")
 	set.Flags().String("http", "", "launch when this address changes: a URL, or a path with --connection")
-	set.Flags().Bool("appears", false, "with --http: launch when the address becomes available")
+	set.Flags().Bool("appears", false, "with --http, or --all and http: launch when the address becomes available")
 	set.Flags().String("s3", "", "launch for each new object: a prefix, or s3://bucket/prefix, with --connection")
 	set.Flags().String("connection", "", "with --http or --s3: the connection to use")
-	set.Flags().String("pattern", "", "with --s3: a pattern of the names of objects, such as *.parquet")
-	set.Flags().String("every", "", "with --http or --s3: the time between two polls (default 5 min)")
-	set.Flags().Bool("existing", false, "with --http or --s3: also launch for existing objects or responses")
-	set.Flags().StringArray("all", nil, "launch when all of these have happened: name=kind:source, or name=kind:source:state (repeatable)")
+	set.Flags().String("pattern", "", "with --s3, or --all and s3: a pattern of the names of objects, such as *.parquet")
+	set.Flags().String("every", "", "with --http or --s3, or --all: the time between two polls (default 5 min)")
+	set.Flags().Bool("existing", false, "with --http or --s3, or --all: existing objects or responses are events, too")
+	set.Flags().StringArray("all", nil, "launch when all of these have happened: name=kind:source, name=execution:workflow:state, name=model:name:stage, name=webhook:signature:secret, name=http:URL, name=http:connection/path or name=s3:connection/prefix (repeatable)")
 	set.Flags().String("within", "", "with --all: the time within which they must happen (default 24 h)")
 	set.Flags().String("by", "", "with --all: an expression; events with the same value belong together")
 	set.Flags().String("filter", "", "an expression; only events for which it is true launch")
@@ -168,6 +169,11 @@ func (c *client) putTrigger(cmd *cobra.Command, name string, in contract.Trigger
 	fmt.Fprintf(cmd.OutOrStdout(), "Saved the trigger %s.\n", out.Name)
 	if out.HookURL != "" {
 		fmt.Fprintln(cmd.OutOrStdout(), out.HookURL)
+	}
+	for _, s := range out.Conditions {
+		if s.HookURL != "" {
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", s.Name, s.HookURL)
+		}
 	}
 	return nil
 }

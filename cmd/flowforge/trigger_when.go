@@ -27,27 +27,17 @@ func triggerWhen(cmd *cobra.Command, in *contract.TriggerInput) error {
 		return errors.New("set what the trigger waits for: one of --after, --artifact, --dataset, --model, --event, --webhook, --http, --s3 and --all")
 	}
 	text := func(flag string) string { v, _ := flags.GetString(flag); return v }
-	existing, _ := flags.GetBool("existing")
 	switch in.Kind {
 	case "webhook":
 	case "http":
-		in.HTTP = &contract.TriggerHTTP{URL: text("http"), Connection: text("connection"), When: "changes", Every: text("every"), Existing: existing}
-		if in.HTTP.Connection != "" {
-			in.HTTP.URL, in.HTTP.Path = "", in.HTTP.URL
-		}
-		if appears, _ := flags.GetBool("appears"); appears {
-			in.HTTP.When = "appears"
-		}
+		in.HTTP = pollsAddress(cmd, text("http"), text("connection"))
 	case "s3":
-		in.S3 = &contract.TriggerS3{Connection: text("connection"), Prefix: text("s3"), Pattern: text("pattern"), Every: text("every"), Existing: existing}
-		if address, ok := strings.CutPrefix(in.S3.Prefix, "s3://"); ok {
-			in.S3.Bucket, in.S3.Prefix, _ = strings.Cut(address, "/")
-		}
+		in.S3 = pollsBucket(cmd, text("s3"), text("connection"))
 	case "all":
 		in.Within, in.By = text("within"), text("by")
 		conditions, _ := flags.GetStringArray("all")
 		for _, c := range conditions {
-			condition, err := triggerCondition(c)
+			condition, err := triggerCondition(cmd, c)
 			if err != nil {
 				return err
 			}
@@ -59,20 +49,59 @@ func triggerWhen(cmd *cobra.Command, in *contract.TriggerInput) error {
 	return nil
 }
 
-// triggerCondition reads name=kind:source, or name=kind:source:state with a state of executions or a stage of models.
-func triggerCondition(text string) (contract.TriggerCondition, error) {
+// pollsAddress returns the address that a trigger or a condition polls: a URL, or a path with a connection.
+func pollsAddress(cmd *cobra.Command, address, connection string) *contract.TriggerHTTP {
+	every, _ := cmd.Flags().GetString("every")
+	existing, _ := cmd.Flags().GetBool("existing")
+	out := &contract.TriggerHTTP{URL: address, Connection: connection, When: "changes", Every: every, Existing: existing}
+	if connection != "" {
+		out.URL, out.Path = "", address
+	}
+	if appears, _ := cmd.Flags().GetBool("appears"); appears {
+		out.When = "appears"
+	}
+	return out
+}
+
+// pollsBucket returns the objects that a trigger or a condition waits for: a prefix, or s3://bucket/prefix.
+func pollsBucket(cmd *cobra.Command, prefix, connection string) *contract.TriggerS3 {
+	every, _ := cmd.Flags().GetString("every")
+	existing, _ := cmd.Flags().GetBool("existing")
+	pattern, _ := cmd.Flags().GetString("pattern")
+	out := &contract.TriggerS3{Connection: connection, Prefix: prefix, Pattern: pattern, Every: every, Existing: existing}
+	if address, ok := strings.CutPrefix(prefix, "s3://"); ok {
+		out.Bucket, out.Prefix, _ = strings.Cut(address, "/")
+	}
+	return out
+}
+
+// triggerCondition reads name=kind:source, and what the kind requires after it: a state of executions, a stage of
+// models, or the secret of a webhook. The source of http is a URL or connection/path, and that of s3 is
+// connection/prefix.
+func triggerCondition(cmd *cobra.Command, text string) (contract.TriggerCondition, error) {
 	name, rest, _ := strings.Cut(text, "=")
-	parts := strings.SplitN(rest, ":", 3)
-	if name == "" || len(parts) < 2 {
+	kind, source, _ := strings.Cut(rest, ":")
+	if name == "" || kind == "" || source == "" {
 		return contract.TriggerCondition{}, fmt.Errorf("--all %q: enter name=kind:source, such as images=dataset:images", text)
 	}
-	c := contract.TriggerCondition{Name: name, Kind: parts[0], Sources: []string{parts[1]}}
-	if len(parts) == 3 {
-		if c.Kind == "model" {
-			c.Stages = []string{parts[2]}
-		} else {
-			c.States = []string{strings.ToUpper(parts[2])}
-		}
+	c := contract.TriggerCondition{Name: name, Kind: kind}
+	connection, path, _ := strings.Cut(source, "/")
+	source, which, more := strings.Cut(source, ":")
+	switch {
+	case kind == "http" && (source == "http" || source == "https"):
+		c.HTTP = pollsAddress(cmd, source+":"+which, "")
+	case kind == "http":
+		c.HTTP = pollsAddress(cmd, path, connection)
+	case kind == "s3":
+		c.S3 = pollsBucket(cmd, path, connection)
+	case kind == "webhook":
+		c.Signature, c.Secret = source, which
+	case !more:
+		c.Sources = []string{source}
+	case kind == "model":
+		c.Sources, c.Stages = []string{source}, []string{which}
+	default:
+		c.Sources, c.States = []string{source}, []string{strings.ToUpper(which)}
 	}
 	return c, nil
 }
@@ -125,6 +154,9 @@ func runTriggerJoins(cmd *cobra.Command, args []string) error {
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
 		return printIndented(out, list)
 	}
+	if err := printConditions(cmd, c, args[0]); err != nil {
+		return err
+	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "KEY\tARRIVED\tMISSING\tEXPIRES")
 	for _, j := range list.Joins {
@@ -138,5 +170,30 @@ func runTriggerJoins(cmd *cobra.Command, args []string) error {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", j.Key, strings.Join(arrived, ","), strings.Join(missing, ","), j.ExpiresAt.Format("2006-01-02 15:04:05"))
 	}
+	return table.Flush()
+}
+
+// printConditions prints what each condition of a trigger received last, and why an event did not count.
+func printConditions(cmd *cobra.Command, c *client, name string) error {
+	var t contract.TriggerBody
+	if err := c.call(cmd.Context(), http.MethodGet, triggerPath(name), nil, &t); err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CONDITION\tLAST EVENT\tAT\tLAST PROBLEM")
+	for _, s := range t.Conditions {
+		event, at, problem := "", "", ""
+		if s.Joined != nil && s.Joined.At != nil {
+			event, at = s.Joined.Subject, s.Joined.At.Format("2006-01-02 15:04:05")
+		}
+		switch {
+		case s.Polls != nil && s.Polls.Error != "":
+			problem = s.Polls.Error
+		case s.Ignored != nil:
+			problem = s.Ignored.Message
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.Name, event, at, problem)
+	}
+	fmt.Fprintln(table)
 	return table.Flush()
 }

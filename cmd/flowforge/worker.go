@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -26,6 +27,9 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
+
+// maxWorkerGPUs is the maximum number of GPUs of a worker.
+const maxWorkerGPUs = 1024
 
 // tokenVariable holds the token of a pool, which other users of the machine cannot read there.
 const tokenVariable = "FLOWFORGE_WORKER_TOKEN"
@@ -50,7 +54,7 @@ func newWorkerCommand() *cobra.Command {
 	f.Int("slots", 0, "number of concurrent tasks, regardless of the CPU and memory that they request")
 	f.Float64("cpu", 0, "CPU cores for tasks; without it, those of the machine")
 	f.String("memory", "", "memory for tasks, such as 32Gi; without it, most of the machine's")
-	f.String("gpus", "", "GPUs for tasks, such as A100:4, or none; without it, those that nvidia-smi lists")
+	f.String("gpus", "", "GPUs for tasks: their number, their type and number such as A100:4, or none; without it, those that nvidia-smi lists")
 	f.String("ca", "", "PEM file of certificate authorities to trust in addition to those of the system")
 	f.String("cert", "", "PEM file of the client certificate (mTLS)")
 	f.String("key", "", "PEM file of the key of the client certificate")
@@ -167,9 +171,9 @@ func addCapacity(cmd *cobra.Command, c *worker.Config) error {
 		}
 	}
 	text, _ := f.GetString("gpus")
-	devices, err := quota.ParseGPUs(text)
+	devices, err := workerGPUs(text)
 	if err != nil {
-		return fmt.Errorf("--gpus: %w", err)
+		return err
 	}
 	if text == "" {
 		devices = quota.DetectGPUs(cmd.Context())
@@ -183,6 +187,26 @@ func addCapacity(cmd *cobra.Command, c *worker.Config) error {
 	capacity.Gpus = int32(len(devices)) //nolint:gosec // of a machine
 	c.Capacity = capacity
 	return nil
+}
+
+// workerGPUs reads a list such as A100:4, or the number of GPUs without a type.
+func workerGPUs(text string) ([]fair.Device, error) {
+	count, err := strconv.Atoi(strings.TrimSpace(text))
+	if err != nil {
+		devices, err := quota.ParseGPUs(text)
+		if err != nil {
+			return nil, fmt.Errorf("--gpus: %w", err)
+		}
+		return devices, nil
+	}
+	if count < 0 || count > maxWorkerGPUs {
+		return nil, fmt.Errorf("--gpus %d: enter 0 to %d", count, maxWorkerGPUs)
+	}
+	devices := make([]fair.Device, count)
+	for i := range devices {
+		devices[i].Index = i
+	}
+	return devices, nil
 }
 
 // workerEndpoint returns the server with the certificates for its connection.

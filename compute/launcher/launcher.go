@@ -70,6 +70,7 @@ const (
 	WaitPoolEmpty     = "POOL_NO_WORKER" // no worker of its pool takes tasks
 	WaitPoolUnfit     = "POOL_NO_MATCH"  // no worker of its pool has its labels or its size
 	WaitPoolBusy      = "POOL_BUSY"      // the workers of its pool have no capacity left
+	WaitPoolLimit     = "POOL_LIMIT"     // a level of the tree has reached its limit in the pool
 )
 
 // End is the end of an attempt that its runner cannot report.

@@ -144,6 +144,9 @@ func (s *Service) Delete(ctx context.Context, pool string) error {
 		if db.Constraint(err) == "pool_work_worker_fkey" {
 			return apperr.Wrap(apperr.Conflict, err, "A worker of the pool "+pool+" has just taken a task.")
 		}
+		if err == nil {
+			err = q.DeletePoolUse(ctx, pool)
+		}
 		if err != nil {
 			return fmt.Errorf("delete pool %s: %w", pool, err)
 		}

@@ -104,6 +104,9 @@ func (s *Service) tidy(ctx context.Context) error {
 	if _, err := s.queries.DropAbandonedPoolWork(ctx, s.config.Now().Add(-abandonedAfter)); err != nil {
 		return fmt.Errorf("remove abandoned attempts: %w", err)
 	}
+	if err := s.queries.PrunePoolUse(ctx, s.config.Now().Add(-keepUse)); err != nil {
+		return fmt.Errorf("remove the former use of pools: %w", err)
+	}
 	if _, err := s.queries.ForgetPoolWorkers(ctx, max(forgottenAfter, s.config.LostAfter).Seconds()); err != nil {
 		return fmt.Errorf("remove former workers: %w", err)
 	}
@@ -127,11 +130,15 @@ func (s *Service) explain(ctx context.Context, observe Observe) error {
 	if err != nil {
 		return err
 	}
+	limits, err := s.queries.PoolLimits(ctx)
+	if err != nil {
+		return fmt.Errorf("list the limits of pools: %w", err)
+	}
 	now := s.config.Now()
 	var seen []launcher.Observation
 	var changed []db.WaitingPoolWorkRow
 	for _, w := range waiting {
-		reason := whyWaiting(w, pools, workers)
+		reason := whyWaiting(w, pools, workers, limits)
 		if reason.Message == w.Reason || reason.Code == launcher.WaitPoolBusy && now.Sub(w.QueuedAt) < busyAfter {
 			continue
 		}
@@ -160,7 +167,7 @@ func (s *Service) explain(ctx context.Context, observe Observe) error {
 }
 
 // whyWaiting explains why no worker has taken an attempt.
-func whyWaiting(w db.WaitingPoolWorkRow, pools []Pool, workers []Worker) launcher.Waiting {
+func whyWaiting(w db.WaitingPoolWorkRow, pools []Pool, workers []Worker, limits []db.PoolLimitsRow) launcher.Waiting {
 	i := slices.IndexFunc(pools, func(p Pool) bool { return p.Name == w.Pool })
 	if i < 0 {
 		return waiting(launcher.WaitPoolEmpty, "The pool %s no longer exists. An administrator can create it again.", w.Pool)
@@ -183,6 +190,9 @@ func whyWaiting(w db.WaitingPoolWorkRow, pools []Pool, workers []Worker) launche
 	}
 	if !slices.ContainsFunc(labelled, func(k Worker) bool { return k.Capacity.holds(w) }) {
 		return waiting(launcher.WaitPoolUnfit, "No connected worker of the pool %s is large enough: the task requests %s.", w.Pool, requestText(w))
+	}
+	if reason := limited(w, limits); reason != nil {
+		return *reason
 	}
 	return waiting(launcher.WaitPoolBusy, "The workers of the pool %s have no capacity left for this task.", w.Pool)
 }

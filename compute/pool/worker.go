@@ -266,6 +266,12 @@ func (s *Service) add(polled *Polled, row db.PoolWork) error {
 
 // take assigns waiting attempts as long as they fit.
 func (s *Service) take(ctx context.Context, q *db.Queries, worker db.PoolWorker, free capacity, polled *Polled) error {
+	if free.slots <= 0 {
+		return nil
+	}
+	if err := lockLimits(ctx, q, worker.Pool); err != nil {
+		return err
+	}
 	for range maxTaken {
 		if free.slots <= 0 {
 			return nil

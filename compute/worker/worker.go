@@ -61,6 +61,7 @@ type worker struct {
 	client     flowforgev1connect.WorkerServiceClient
 	session    string
 	id         string          // "": it has not joined
+	accepted   bool            // a server has accepted it once
 	wait       time.Duration   // of a poll
 	given      map[string]bool // attempts that the server has not removed yet
 	devices    devices
@@ -178,9 +179,13 @@ func (w *worker) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	resp, err := w.client.Join(ctx, withToken(req, w.config.Token))
+	if problem := certificateProblem(err); problem != "" && !w.accepted {
+		return &refusedError{problem}
+	}
 	if err != nil {
 		return answer(err, "join the pool")
 	}
+	w.accepted = true
 	w.id = resp.Msg.WorkerId // a refused worker leaves the pool
 	if w.config.Pool != "" && resp.Msg.Pool != w.config.Pool {
 		return &refusedError{fmt.Sprintf("the token belongs to the pool %s, not to %s", resp.Msg.Pool, w.config.Pool)}

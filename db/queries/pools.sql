@@ -126,27 +126,114 @@ ON CONFLICT ON CONSTRAINT pool_work_pkey DO NOTHING;
 SELECT * FROM pool_work WHERE worker = @worker ORDER BY taken_at, task_id;
 
 -- name: EndPoolWork :execrows
--- Deletes attempts that a worker has delivered or lost.
-DELETE FROM pool_work WHERE worker = @worker AND task_id = ANY (@task_ids::text[]);
+-- Deletes attempts that a worker has delivered or lost, and adds their time to the use of their projects.
+WITH ended AS (
+    DELETE FROM pool_work d WHERE d.worker = @worker AND d.task_id = ANY (@task_ids::text[])
+    RETURNING d.pool, d.project_id, d.gpus, greatest(extract(epoch FROM now() - d.taken_at), 0)::float8 AS seconds
+)
+INSERT INTO pool_use AS u (pool, project_id, day, tasks, task_seconds, gpu_seconds)
+SELECT e.pool, e.project_id, (date_trunc('day', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')::timestamptz, count(*), sum(e.seconds), sum(e.seconds * e.gpus)
+FROM ended e GROUP BY e.pool, e.project_id ORDER BY e.pool, e.project_id
+ON CONFLICT ON CONSTRAINT pool_use_pkey DO UPDATE SET tasks = u.tasks + excluded.tasks, task_seconds = u.task_seconds + excluded.task_seconds,
+    gpu_seconds = u.gpu_seconds + excluded.gpu_seconds;
 
 -- name: MovePoolWork :exec
 -- Gives the results that a worker recovered after a restart to its new session.
 UPDATE pool_work SET session = @session::uuid WHERE worker = @worker AND task_id = ANY (@task_ids::text[]);
 
 -- name: TakePoolWork :one
--- Assigns the next waiting attempt that a worker can run with its free capacity. The reservation is
--- that of the engine: a server that was frozen may queue an attempt that has ended in the meantime.
+-- Assigns the next waiting attempt that a worker can run with its free capacity and that is within the
+-- limits of its levels. Within a priority, the levels that use least of the pool are first, from the
+-- tenant down to the project; use is the number of running attempts and their GPUs, divided by the
+-- weight of the level. The reservation is that of the engine: a server that was frozen may queue an
+-- attempt that has ended in the meantime.
+WITH used AS MATERIALIZED (
+    SELECT x.node_id, count(*) AS tasks, sum(r.gpus) AS gpus
+    FROM pool_work r JOIN tenancy_nodes n ON n.id = r.project_id CROSS JOIN LATERAL unnest(n.path) AS x(node_id)
+    WHERE r.pool = @pool AND r.worker IS NOT NULL GROUP BY x.node_id
+), room AS MATERIALIZED (
+    SELECT l.node_id, l.tasks - coalesce(u.tasks, 0) AS tasks, l.gpus - coalesce(u.gpus, 0) AS gpus
+    FROM pool_limits l LEFT JOIN used u ON u.node_id = l.node_id WHERE l.pool = @pool
+), shares AS MATERIALIZED (
+    SELECT p.id AS project_id, p.path, ARRAY(
+        SELECT (coalesce(u.tasks, 0) + coalesce(u.gpus, 0)) / coalesce(q.weight, 1)
+        FROM generate_subscripts(p.path, 1) AS k LEFT JOIN used u ON u.node_id = p.path[k] LEFT JOIN quotas q ON q.node_id = p.path[k] ORDER BY k
+    ) AS used
+    FROM tenancy_nodes p WHERE p.id IN (SELECT v.project_id FROM pool_work v WHERE v.pool = @pool AND v.worker IS NULL)
+)
 UPDATE pool_work SET worker = @worker::uuid, session = @session::uuid, taken_at = @taken_at::timestamptz
 WHERE task_id = (
-    SELECT w.task_id FROM pool_work w
-    WHERE w.pool = @pool AND w.worker IS NULL AND w.labels <@ @labels::jsonb
-        AND w.cpu_millis <= @cpu_millis::int AND w.memory_mib <= @memory_mib::int AND w.gpus <= @gpus::int
-        AND (w.gpu_type = '' OR w.gpu_type = @gpu_type::text)
-        AND EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = w.execution_id AND r.node_index = w.node_index AND r.attempt = w.attempt)
-    ORDER BY w.priority DESC, w.queued_at, w.task_id
-    LIMIT 1 FOR UPDATE SKIP LOCKED
+    SELECT c.task_id FROM shares s CROSS JOIN LATERAL (
+        SELECT w.task_id, w.priority, w.queued_at FROM pool_work w
+        WHERE w.pool = @pool AND w.project_id = s.project_id AND w.worker IS NULL AND w.labels <@ @labels::jsonb
+            AND w.cpu_millis <= @cpu_millis::int AND w.memory_mib <= @memory_mib::int AND w.gpus <= @gpus::int
+            AND (w.gpu_type = '' OR w.gpu_type = @gpu_type::text)
+            AND NOT EXISTS (SELECT 1 FROM room o WHERE o.node_id = ANY (s.path) AND (o.tasks < 1 OR o.gpus < w.gpus))
+            AND EXISTS (SELECT 1 FROM reservations r WHERE r.execution_id = w.execution_id AND r.node_index = w.node_index AND r.attempt = w.attempt)
+        ORDER BY w.priority DESC, w.queued_at, w.task_id
+        LIMIT 1 FOR UPDATE OF w SKIP LOCKED
+    ) c
+    ORDER BY c.priority DESC, s.used, c.queued_at, c.task_id LIMIT 1
 )
 RETURNING *;
+
+-- name: LockPoolLimits :exec
+-- Makes the other servers wait that assign attempts of a pool with limits, until the end of the
+-- transaction.
+SELECT pg_advisory_xact_lock(hashtextextended('pool limits ' || @pool::text, 0))
+WHERE EXISTS (SELECT 1 FROM pool_limits l WHERE l.pool = @pool);
+
+-- name: PoolLimits :many
+-- Returns the limits of all pools, with the use of their levels, those of the highest levels first.
+SELECT l.pool, l.node_id, n.kind, n.name, l.tasks, l.gpus, coalesce(u.tasks, 0)::int AS tasks_used, coalesce(u.gpus, 0)::int AS gpus_used
+FROM pool_limits l JOIN tenancy_nodes n ON n.id = l.node_id
+LEFT JOIN LATERAL (
+    SELECT count(*) AS tasks, sum(r.gpus) AS gpus FROM pool_work r JOIN tenancy_nodes p ON p.id = r.project_id
+    WHERE r.pool = l.pool AND r.worker IS NOT NULL AND l.node_id = ANY (p.path)
+) u ON true
+ORDER BY l.pool, cardinality(n.path), l.node_id;
+
+-- name: PoolLimit :one
+SELECT l.tasks, l.gpus FROM pool_limits l WHERE l.pool = @pool AND l.node_id = @node_id;
+
+-- name: SetPoolLimit :execrows
+-- Does nothing for a level that does not exist.
+INSERT INTO pool_limits (pool, node_id, tasks, gpus) SELECT @pool, n.id, sqlc.narg('tasks')::int, sqlc.narg('gpus')::int FROM tenancy_nodes n WHERE n.id = @node_id AND n.kind <> 'installation'
+ON CONFLICT ON CONSTRAINT pool_limits_pkey DO UPDATE SET tasks = excluded.tasks, gpus = excluded.gpus;
+
+-- name: DeletePoolLimit :exec
+DELETE FROM pool_limits WHERE pool = @pool AND node_id = @node_id;
+
+-- name: PoolShares :many
+-- Returns the levels that have a limit in a pool, use it now, or have used it since a time, by path. The
+-- seconds include those of running attempts.
+SELECT n.id, n.kind, (n.archived_at IS NOT NULL)::boolean AS archived,
+    ARRAY(SELECT a.name FROM tenancy_nodes a WHERE a.id = ANY (n.path) AND a.kind <> 'installation' ORDER BY cardinality(a.path))::text[] AS names,
+    l.tasks, l.gpus, coalesce(w.running, 0)::int AS running, coalesce(w.queued, 0)::int AS queued, coalesce(w.gpus, 0)::int AS gpus_used,
+    coalesce(u.tasks, 0)::bigint AS ended, (coalesce(u.task_seconds, 0) + coalesce(w.task_seconds, 0))::float8 AS task_seconds,
+    (coalesce(u.gpu_seconds, 0) + coalesce(w.gpu_seconds, 0))::float8 AS gpu_seconds
+FROM tenancy_nodes n
+LEFT JOIN pool_limits l ON l.pool = @pool AND l.node_id = n.id
+LEFT JOIN (
+    SELECT x.node_id, count(*) FILTER (WHERE v.worker IS NOT NULL) AS running, count(*) FILTER (WHERE v.worker IS NULL) AS queued,
+        sum(v.gpus) FILTER (WHERE v.worker IS NOT NULL) AS gpus, sum(greatest(extract(epoch FROM now() - v.taken_at), 0)) AS task_seconds,
+        sum(greatest(extract(epoch FROM now() - v.taken_at), 0) * v.gpus) AS gpu_seconds
+    FROM pool_work v JOIN tenancy_nodes p ON p.id = v.project_id CROSS JOIN LATERAL unnest(p.path) AS x(node_id)
+    WHERE v.pool = @pool GROUP BY x.node_id
+) w ON w.node_id = n.id
+LEFT JOIN (
+    SELECT x.node_id, sum(s.tasks) AS tasks, sum(s.task_seconds) AS task_seconds, sum(s.gpu_seconds) AS gpu_seconds
+    FROM pool_use s JOIN tenancy_nodes p ON p.id = s.project_id CROSS JOIN LATERAL unnest(p.path) AS x(node_id)
+    WHERE s.pool = @pool AND s.day >= @since GROUP BY x.node_id
+) u ON u.node_id = n.id
+WHERE n.kind <> 'installation' AND (l.node_id IS NOT NULL OR w.node_id IS NOT NULL OR u.node_id IS NOT NULL)
+ORDER BY names, n.id LIMIT @max_rows;
+
+-- name: DeletePoolUse :exec
+DELETE FROM pool_use WHERE pool = @pool;
+
+-- name: PrunePoolUse :exec
+DELETE FROM pool_use WHERE day < @before;
 
 -- name: HasPoolWork :one
 SELECT EXISTS (SELECT 1 FROM pool_work WHERE pool = @pool AND worker IS NULL);
@@ -167,8 +254,9 @@ SELECT EXISTS (SELECT 1 FROM pool_work) AS work;
 
 -- name: WaitingPoolWork :many
 -- Returns waiting attempts, of each pool those that are taken next.
-SELECT task_id, pool, labels, cpu_millis, memory_mib, gpus, gpu_type, queued_at, reason FROM pool_work
-WHERE worker IS NULL ORDER BY row_number() OVER (PARTITION BY pool ORDER BY priority DESC, queued_at, task_id), pool LIMIT @max_rows;
+SELECT w.task_id, w.pool, w.labels, w.cpu_millis, w.memory_mib, w.gpus, w.gpu_type, w.queued_at, w.reason, coalesce(n.path, '{}')::uuid[] AS path
+FROM pool_work w LEFT JOIN tenancy_nodes n ON n.id = w.project_id
+WHERE w.worker IS NULL ORDER BY row_number() OVER (PARTITION BY w.pool ORDER BY w.priority DESC, w.queued_at, w.task_id), w.pool LIMIT @max_rows;
 
 -- name: SetPoolWorkReasons :exec
 -- reasons is an object: the reason by task ID.

@@ -1,5 +1,15 @@
--- name: HasJoinEvent :one
-SELECT EXISTS (SELECT 1 FROM trigger_join_events WHERE trigger_id = @trigger_id AND condition = @condition AND key = @key);
+-- name: JoinOfEvent :one
+-- Returns the join to which an event was added.
+SELECT j.* FROM trigger_join_events e JOIN trigger_joins j ON j.id = e.join_id
+WHERE e.trigger_id = @trigger_id AND e.condition = @condition AND e.key = @key;
+
+-- name: LastJoinEvents :many
+-- Returns the newest event of each condition, also of joins that are closed.
+SELECT l.* FROM unnest(@conditions::text[]) AS c(name)
+CROSS JOIN LATERAL (
+    SELECT x.condition, x.subject, x.source_id, x.at FROM trigger_join_events x
+    WHERE x.trigger_id = @trigger_id AND x.condition = c.name ORDER BY x.at DESC LIMIT 1
+) l;
 
 -- name: OpenJoin :one
 SELECT * FROM trigger_joins WHERE trigger_id = @trigger_id AND key = @key AND state = 'OPEN';

@@ -32,8 +32,8 @@ SELECT * FROM triggers WHERE project_id = @project_id AND kind IN ('execution', 
 
 -- name: InsertDelivery :execrows
 -- Does nothing for an event that the trigger has already received.
-INSERT INTO trigger_deliveries (id, trigger_id, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at)
-VALUES (@id, @trigger_id, @key, @subject, @outcome, @reason, @message, @payload, @source_id, @execution_id, @depth, @at)
+INSERT INTO trigger_deliveries (id, trigger_id, condition, key, subject, outcome, reason, message, payload, source_id, execution_id, depth, at)
+VALUES (@id, @trigger_id, @condition, @key, @subject, @outcome, @reason, @message, @payload, @source_id, @execution_id, @depth, @at)
 ON CONFLICT ON CONSTRAINT trigger_deliveries_once_key DO NOTHING;
 
 -- name: OutcomeBeforeDelivery :one
@@ -62,6 +62,14 @@ FROM triggers t
 CROSS JOIN LATERAL (SELECT x.* FROM trigger_deliveries x WHERE x.trigger_id = t.id ORDER BY x.id DESC LIMIT @per_trigger::integer) d
 WHERE t.project_id = @project_id
 ORDER BY d.id DESC;
+
+-- name: LastIgnored :many
+-- Returns the newest delivery of each condition: the events that it received and that no join contains.
+SELECT l.* FROM unnest(@conditions::text[]) AS c(name)
+CROSS JOIN LATERAL (
+    SELECT x.* FROM trigger_deliveries x
+    WHERE x.trigger_id = @trigger_id AND x.condition = c.name AND x.condition <> '' ORDER BY x.id DESC LIMIT 1
+) l;
 
 -- name: LaunchedByTriggers :many
 -- Counts the launches of each trigger of a project since a time.

@@ -37,6 +37,10 @@ func (uh *usageHours) write(ctx context.Context, q *db.Queries) error {
 			continue
 		}
 		held := uh.loop.admission.part.release[e.Node]
+		if uh.loop.operator(e.Node).Pool != "" { // it has reserved nothing
+			held = uh.loop.admission.amount(e.Node)
+			held.MemoryMiB = max(held.MemoryMiB, uh.loop.nodes[e.Node].memory)
+		}
 		rows = append(rows, usedRow{
 			attemptKey: e.attemptKey, EndedAt: e.FinishedAt, Seconds: e.FinishedAt.Sub(*e.StartedAt).Seconds(),
 			CPU: held.CPUMillis, Memory: held.MemoryMiB, GPUs: held.GPUs, GPUType: held.GPUType,

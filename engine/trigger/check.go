@@ -34,28 +34,8 @@ type checked struct {
 
 // check fills in the defaults of a spec and returns Invalid with all invalid fields.
 func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (checked, error) {
-	sp.Name, sp.Filter, sp.Secret = strings.TrimSpace(sp.Name), strings.TrimSpace(sp.Filter), strings.TrimSpace(sp.Secret)
 	sp.fill()
-	fields := sp.problems()
-	if sp.Stages = unique(sp.Stages); sp.Kind != OnModel {
-		sp.Stages = []string{}
-	}
-	if sp.Kind == OnWebhook {
-		if sp.Secret != "" && !s.config.Secrets.Exists(ctx, sp.Secret) {
-			fields = append(fields, apperr.Field{Path: "secret", Message: fmt.Sprintf("There is no secret called %q in this project.", sp.Secret)})
-		}
-	} else {
-		sp.Signature, sp.Secret = "", ""
-	}
-	fields = append(fields, s.checkConnection(ctx, sp)...)
-	if sp.Sources = unique(sp.Sources); sp.Kind == OnWebhook || sp.Kind == OnAll || sp.Kind.Polls() {
-		sp.Sources = []string{}
-	}
-	if sp.States = unique(sp.States); sp.Kind != OnExecution {
-		sp.States = []string{}
-	} else if len(sp.States) == 0 {
-		sp.States = []string{"SUCCEEDED"}
-	}
+	fields := append(sp.problems(), s.checkObjects(ctx, &sp)...)
 	if sp.Inputs == nil {
 		sp.Inputs = map[string]any{}
 	}
@@ -93,21 +73,9 @@ func (sp *Spec) problems() (fields []apperr.Field) {
 	}
 	refuse(len(sp.Name) > maxName || !nameForm.MatchString(sp.Name), "name", "Enter 1 to %d letters, digits, dots, hyphens and underscores, beginning with a letter or a digit.", maxName)
 	refuse(strings.EqualFold(sp.Name, "new"), "name", `"new" is reserved. Choose another name.`)
-	switch sp.Kind {
-	case OnExecution:
-		executionProblems(sp.Sources, sp.States, refuse)
-	case OnWebhook:
-		refuse(!slices.Contains(Signatures(), sp.Signature), "signature", "Choose github, gitlab, standard or bearer.")
-		refuse(sp.Secret == "", "secret", "Choose a secret of the project.")
-	case OnArtifact, OnDataset, OnModel, OnEvent:
-		eventProblems(sp.Kind, sp.Sources, sp.Stages, refuse)
-	case OnHTTP:
-		sp.HTTP.problems(refuse)
-	case OnS3:
-		sp.S3.problems(refuse)
-	case OnAll:
+	if sp.Kind == OnAll {
 		sp.Join.problems(refuse)
-	default:
+	} else if !sp.only().problems(refuse) {
 		refuse(true, "kind", "Choose execution, artifact, dataset, model, event, webhook, http, s3 or all.")
 		return fields
 	}
@@ -127,18 +95,15 @@ func (r refuser) at(path string) refuser {
 	return func(when bool, field, format string, args ...any) { r(when, path+"."+field, format, args...) }
 }
 
-// fill keeps only the settings of the kind, trims texts and sets defaults.
+// fill trims texts, sets defaults, and keeps only the fields of the kind.
 func (sp *Spec) fill() {
-	poll, bucket, join := sp.HTTP, sp.S3, sp.Join
-	sp.HTTP, sp.S3, sp.Join = nil, nil, nil
-	switch sp.Kind { //nolint:exhaustive // the others have no settings
-	case OnHTTP:
-		sp.HTTP = poll.filled()
-	case OnS3:
-		sp.S3 = bucket.filled()
-	case OnAll:
+	sp.Name, sp.Filter = strings.TrimSpace(sp.Name), strings.TrimSpace(sp.Filter)
+	join := sp.Join
+	if sp.Join = nil; sp.Kind == OnAll {
 		sp.Join = join.filled()
 	}
+	c := sp.only().filled()
+	sp.Sources, sp.States, sp.Stages, sp.Signature, sp.Secret, sp.HTTP, sp.S3 = c.Sources, c.States, c.Stages, c.Signature, c.Secret, c.HTTP, c.S3
 }
 
 // executionProblems returns the invalid fields for the executions that a trigger or a condition
@@ -155,19 +120,32 @@ func executionProblems(sources, ends []string, refuse refuser) {
 	}
 }
 
-// checkConnection checks that the connection of a trigger that polls exists and that the subject may use it.
-func (s *Service) checkConnection(ctx context.Context, sp Spec) []apperr.Field {
-	var kind, name, field string
-	switch {
-	case sp.HTTP != nil:
-		kind, name, field = connection.HTTP, sp.HTTP.Connection, "http.connection"
-	case sp.S3 != nil:
-		kind, name, field = connection.S3, sp.S3.Connection, "s3.connection"
+// checkObjects checks that the secrets and the connections of conditions exist, and that the subject
+// may use the connections.
+func (s *Service) checkObjects(ctx context.Context, sp *Spec) (fields []apperr.Field) {
+	refuse := func(field, format string, args ...any) {
+		fields = append(fields, apperr.Field{Path: field, Message: fmt.Sprintf(format, args...)})
 	}
-	if name == "" || s.config.Connections.Exists(ctx, kind, name) {
-		return nil
+	for i, c := range sp.Conditions() {
+		at := ""
+		if sp.Kind == OnAll {
+			at = fmt.Sprintf("all.%d.", i)
+		}
+		if c.Secret != "" && !s.config.Secrets.Exists(ctx, c.Secret) {
+			refuse(at+"secret", "There is no secret called %q in this project.", c.Secret)
+		}
+		var kind, name, field string
+		switch {
+		case c.HTTP != nil:
+			kind, name, field = connection.HTTP, c.HTTP.Connection, "http.connection"
+		case c.S3 != nil:
+			kind, name, field = connection.S3, c.S3.Connection, "s3.connection"
+		}
+		if name != "" && !s.config.Connections.Exists(ctx, kind, name) {
+			refuse(at+field, "There is no connection %q of the kind %s in this project that you may use.", name, kind)
+		}
 	}
-	return []apperr.Field{{Path: field, Message: fmt.Sprintf("There is no connection %q of the kind %s in this project that you may use.", name, kind)}}
+	return fields
 }
 
 // checkTarget checks the workflow to launch, and the inputs that do not depend on the event.

@@ -32,8 +32,24 @@ type event struct {
 	source  *uuid.UUID
 	depth   int  // triggers in the chain up to the one that receives it
 	own     bool // the trigger launched the execution that the event is about
-	// within, if not nil, writes what goes with the delivery in its transaction.
+	// condition is the condition of a join that receives the event, "" if the trigger itself does.
+	condition string
+	// within, if not nil, writes what goes with the event in the transaction that decides about it.
 	within func(ctx context.Context, q *db.Queries) error
+}
+
+// of returns the event as a condition of a join receives it.
+func (ev event) of(c Condition) event {
+	ev.key, ev.subject, ev.condition = ev.key+"/"+c.Name, c.Name+": "+ev.subject, c.Name
+	return ev
+}
+
+// writeWithin writes what goes with the event.
+func (ev event) writeWithin(ctx context.Context, q *db.Queries) error {
+	if ev.within == nil {
+		return nil
+	}
+	return ev.within(ctx, q)
 }
 
 // ExecutionEnded launches the workflows whose triggers wait for the end of an execution. Callers
@@ -255,7 +271,7 @@ func (s *Service) record(ctx context.Context, q *db.Queries, row db.Trigger, ev 
 		}
 	}
 	n, err := q.InsertDelivery(ctx, db.InsertDeliveryParams{
-		ID: id, TriggerID: row.ID, Key: ev.key, Subject: ev.subject, Outcome: string(dec.outcome), Reason: dec.reason, Message: dec.message,
+		ID: id, TriggerID: row.ID, Condition: ev.condition, Key: ev.key, Subject: ev.subject, Outcome: string(dec.outcome), Reason: dec.reason, Message: dec.message,
 		Payload: payload, SourceID: ev.source, ExecutionID: launched, Depth: int32(ev.depth), At: s.now(), //nolint:gosec // at most MaxDepth+1
 	})
 	if err != nil {
@@ -269,10 +285,7 @@ func (s *Service) record(ctx context.Context, q *db.Queries, row db.Trigger, ev 
 			return err
 		}
 	}
-	if ev.within != nil {
-		return ev.within(ctx, q)
-	}
-	return nil
+	return ev.writeWithin(ctx, q)
 }
 
 // noteFailed records a failed delivery in the audit log, which causes notifications, if it is

@@ -1,8 +1,8 @@
 package trigger
 
 import (
+	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,17 +19,6 @@ type Join struct {
 	By     string      `json:"by,omitempty"`     // an expression whose value is the key; "": all events have the same
 }
 
-// Condition is an event that a join waits for. Its fields are those of a Spec of its kind.
-type Condition struct {
-	Name    string   `json:"name"` // by which the inputs read the event
-	Kind    Kind     `json:"kind"` // OnExecution, OnArtifact, OnDataset, OnModel or OnEvent
-	Sources []string `json:"sources"`
-	States  []string `json:"states,omitempty"`
-	Stages  []string `json:"stages,omitempty"`
-	Filter  string   `json:"filter,omitempty"`
-	By      string   `json:"by,omitempty"` // instead of that of the join
-}
-
 // Limits of joins.
 const (
 	DefaultWithin = "24 h"
@@ -44,11 +33,6 @@ const (
 	maxKey   = 200
 )
 
-var conditionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
-
-// ConditionKinds returns the kinds of conditions.
-func ConditionKinds() []Kind { return []Kind{OnExecution, OnArtifact, OnDataset, OnModel, OnEvent} }
-
 func (j *Join) filled() *Join {
 	if j == nil {
 		j = &Join{}
@@ -58,17 +42,7 @@ func (j *Join) filled() *Join {
 		out.Within = DefaultWithin
 	}
 	for _, c := range j.All {
-		c.Name, c.Filter, c.By = strings.TrimSpace(c.Name), strings.TrimSpace(c.Filter), strings.TrimSpace(c.By)
-		c.Sources, c.States, c.Stages = unique(c.Sources), unique(c.States), unique(c.Stages)
-		if c.Kind != OnModel {
-			c.Stages = nil
-		}
-		if c.Kind != OnExecution {
-			c.States = nil
-		} else if len(c.States) == 0 {
-			c.States = []string{"SUCCEEDED"}
-		}
-		out.All = append(out.All, c)
+		out.All = append(out.All, c.filled())
 	}
 	return &out
 }
@@ -85,51 +59,12 @@ func (j *Join) problems(refuse refuser) {
 	refuse(len(j.By) > maxExpression, "by", "Enter at most %d characters.", maxExpression)
 	known := map[string]bool{joinName: true}
 	for i, c := range j.All {
-		c.problems(j.By, known, refuse.at(fmt.Sprintf("all.%d", i)))
+		c.joinProblems(j.By, known, refuse.at(fmt.Sprintf("all.%d", i)))
 		known[c.Name] = true
 	}
 }
 
 const maxExpression = 4096
-
-func (c *Condition) problems(by string, known map[string]bool, refuse refuser) {
-	switch {
-	case !conditionName.MatchString(c.Name) || !readable(c.Name):
-		refuse(true, "name", "Enter lower-case letters, digits and underscores, beginning with a letter, such as images.")
-	case known[c.Name]:
-		refuse(true, "name", "The name %q is already used. Each condition needs a unique name.", c.Name)
-	}
-	switch c.Kind { //nolint:exhaustive // the others are no conditions
-	case OnExecution:
-		executionProblems(c.Sources, c.States, refuse)
-	case OnArtifact, OnDataset, OnModel, OnEvent:
-		eventProblems(c.Kind, c.Sources, c.Stages, refuse)
-	default:
-		refuse(true, "kind", "Choose execution, artifact, dataset, model or event.")
-		return
-	}
-	for field, text := range map[string]string{"filter": c.Filter, "by": c.By} {
-		refuse(len(text) > maxExpression, field, "Enter at most %d characters.", maxExpression)
-		if text != "" {
-			problem := checkExpression(knownOf(c.Kind), text)
-			refuse(problem != "", field, "%s", problem)
-		}
-	}
-	if c.By == "" && by != "" && len(by) <= maxExpression {
-		problem := checkExpression(knownOf(c.Kind), by)
-		refuse(problem != "", "by", "The key of the join cannot be evaluated for this condition. Set a key for the condition. %s", problem)
-	}
-}
-
-// readable reports whether expressions can use a name. Keywords of the language are not names.
-func readable(name string) bool {
-	e, err := expression.Parse(name)
-	if err != nil {
-		return false
-	}
-	refs := e.References()
-	return len(refs) == 1 && slices.Equal(refs[0].Path, []string{name})
-}
 
 // window is the time within which all conditions must have an event.
 func (j *Join) window() time.Duration {
@@ -176,18 +111,29 @@ func (j *Join) keyed() bool {
 	return j.By != "" || slices.ContainsFunc(j.All, func(c Condition) bool { return c.By != "" })
 }
 
-// fits reports whether an event of the feed has the type that a condition waits for.
-func (c Condition) fits(kind string, data map[string]any) bool {
-	switch c.Kind { //nolint:exhaustive // executions are not received from the feed
-	case OnArtifact:
-		return kind == "artifact.created"
-	case OnDataset:
-		return kind == "dataset.registered"
-	case OnModel:
-		stage, _ := data["stage"].(string)
-		return len(c.Stages) == 0 && kind == "model.registered" || kind == "model.stage_changed" && slices.Contains(c.Stages, stage)
-	case OnEvent:
-		return covers(c.Sources, kind)
+// collects identifies what a join collects: events that were collected for another one are dropped.
+func (j *Join) collects() string {
+	if j == nil {
+		return ""
 	}
-	return false
+	out := Join{Within: j.Within, By: j.By}
+	for _, c := range j.All {
+		c.Signature, c.Secret = "", ""
+		if c.HTTP != nil {
+			poll := *c.HTTP
+			poll.Every, poll.Existing = "", false
+			c.HTTP = &poll
+		}
+		if c.S3 != nil {
+			poll := *c.S3
+			poll.Every, poll.Existing = "", false
+			c.S3 = &poll
+		}
+		out.All = append(out.All, c)
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
 }

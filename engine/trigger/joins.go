@@ -50,21 +50,28 @@ func (s joining) joinMatching(ctx context.Context, row db.Trigger, ev event, at 
 		if !waits(c) {
 			continue
 		}
-		of := ev
-		of.key, of.subject = ev.key+"/"+c.Name, c.Name+": "+ev.subject
+		of := ev.of(c)
 		for _, f := range env {
 			if of.env, err = f(c); err != nil {
 				return err
 			}
 		}
-		failures = append(failures, s.join(ctx, row, t.Join, c, of, at))
+		_, err := s.join(ctx, row, t.Join, c, of, at)
+		failures = append(failures, err)
 	}
 	return errors.Join(failures...)
 }
 
+// added is what an event for a condition of a join caused.
+type added struct {
+	join     *db.TriggerJoin // that has the event; nil: the event is a delivery
+	complete bool            // it completed the join
+	repeated bool            // it was received before
+}
+
 // join adds an event to the join of its key. The event that completes the join stores the launch
 // in the same transaction. Ignored events become deliveries that state the reason.
-func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition, ev event, at time.Time) error {
+func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition, ev event, at time.Time) (a added, err error) {
 	dec := decide(Trigger{Spec: Spec{Filter: c.Filter}}, ev)
 	key := ""
 	if dec.outcome == Launched {
@@ -74,64 +81,107 @@ func (s joining) join(ctx context.Context, row db.Trigger, j *Join, c Condition,
 		}
 	}
 	s.config.Crash("join.begin")
-	complete := false
-	err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) (err error) {
+	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockTriggerByID(ctx, row.ID); err != nil {
 			return fmt.Errorf("lock trigger %s: %w", row.ID, err)
 		}
-		if seen, err := q.HasJoinEvent(ctx, row.ID, c.Name, ev.key); err != nil || seen {
-			return wrap("find the event of a join", err)
-		}
-		if dec.outcome == Launched && j.keyed() {
-			switch _, err := q.CompleteJoin(ctx, row.ID, key); {
-			case err == nil:
-				dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("All events of %s have already arrived, so this one is ignored.", key)}
-			case !db.IsNoRows(err):
-				return fmt.Errorf("find join %s: %w", key, err)
-			}
-		}
-		if dec.outcome != Launched {
-			if err := s.record(ctx, q, row, ev, dec, nil); !isRepeated(err) {
-				return err
-			}
-			return nil
-		}
-		complete, err = s.addToJoin(ctx, q, row, j, c, ev, key, at)
+		var err error
+		a, err = s.joinWithin(ctx, q, row, j, c, ev, at, dec, key)
 		return err
 	})
 	if db.IsNoRows(err) {
-		return nil // the trigger was deleted
+		return added{}, nil // the trigger was deleted
 	}
 	if err != nil {
-		return fmt.Errorf("join event %s: %w", ev.key, err)
+		return added{}, fmt.Errorf("join event %s: %w", ev.key, err)
 	}
 	s.config.Crash("join.added")
 	prune(ctx, s.Service, row.ID)
-	if complete {
-		return s.retryTrigger(ctx, row.ID)
+	if a.complete {
+		return a, s.retryTrigger(ctx, row.ID)
 	}
-	return nil
+	return a, nil
+}
+
+// joinWithin is join within its transaction, in which the trigger is locked.
+func (s joining) joinWithin(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, c Condition, ev event, at time.Time, dec decision, key string) (added, error) {
+	switch seen, err := q.JoinOfEvent(ctx, row.ID, c.Name, ev.key); {
+	case err == nil:
+		return added{join: &seen, repeated: true}, ev.writeWithin(ctx, q)
+	case !db.IsNoRows(err):
+		return added{}, fmt.Errorf("find the event of a join: %w", err)
+	}
+	if dec.outcome == Launched && j.keyed() {
+		switch _, err := q.CompleteJoin(ctx, row.ID, key); {
+		case err == nil:
+			dec = decision{outcome: Skipped, reason: ReasonJoined, message: fmt.Sprintf("All events of %s have already arrived, so this one is ignored.", key)}
+		case !db.IsNoRows(err):
+			return added{}, fmt.Errorf("find join %s: %w", key, err)
+		}
+	}
+	if dec.outcome != Launched {
+		err := s.record(ctx, q, row, ev, dec, nil)
+		if isRepeated(err) {
+			return added{repeated: true}, ev.writeWithin(ctx, q)
+		}
+		return added{}, err
+	}
+	open, complete, err := s.addToJoin(ctx, q, row, j, c, ev, key, at)
+	if err != nil {
+		return added{}, err
+	}
+	return added{join: &open, complete: complete}, ev.writeWithin(ctx, q)
+}
+
+// result returns what an event caused: a delivery, the launch of the completed join, or Waiting.
+func (s joining) result(ctx context.Context, row db.Trigger, ev event, a added) (Delivery, error) {
+	key := ev.key
+	if a.join != nil {
+		key = joinKey(a.join.ID)
+	}
+	stored, err := s.queries.DeliveryOfKey(ctx, row.ID, key)
+	if err == nil {
+		d := deliveryOf(stored)
+		d.Repeated = a.repeated
+		return d, nil
+	}
+	if !db.IsNoRows(err) {
+		return Delivery{}, fmt.Errorf("find delivery of trigger %s: %w", row.ID, err)
+	}
+	if a.join == nil {
+		return Delivery{}, absent(row.Name) // it was deleted
+	}
+	d := Delivery{ID: a.join.ID, Condition: ev.condition, Subject: ev.subject, Outcome: Waiting, Repeated: a.repeated, At: s.now()}
+	switch {
+	case a.complete || a.join.State == "COMPLETE":
+		d.Message = "All events have arrived. The launch is retried."
+	case a.join.State == "EXPIRED":
+		d.Message = "The event expired, because other events did not arrive in time."
+	default:
+		d.Message = "The event waits for the other conditions."
+	}
+	return d, nil
 }
 
 // addToJoin adds an event to the open join of a key, and reports whether the join is now complete.
-func (s joining) addToJoin(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, c Condition, ev event, key string, at time.Time) (bool, error) {
-	open, err := q.OpenJoin(ctx, row.ID, key)
+func (s joining) addToJoin(ctx context.Context, q *db.Queries, row db.Trigger, j *Join, c Condition, ev event, key string, at time.Time) (open db.TriggerJoin, complete bool, err error) {
+	open, err = q.OpenJoin(ctx, row.ID, key)
 	if db.IsNoRows(err) {
 		open = db.TriggerJoin{ID: uuid.Must(uuid.NewV7()), TriggerID: row.ID, Key: key, OpenedAt: at, ExpiresAt: at.Add(j.window())}
 		err = q.InsertJoin(ctx, db.InsertJoinParams{ID: open.ID, TriggerID: row.ID, Key: key, OpenedAt: at, ExpiresAt: open.ExpiresAt})
 	}
 	if err != nil {
-		return false, fmt.Errorf("open join %s: %w", key, err)
+		return open, false, fmt.Errorf("open join %s: %w", key, err)
 	}
 	payload, err := encode(ev.env)
 	if err != nil {
-		return false, err
+		return open, false, err
 	}
 	err = q.InsertJoinEvent(ctx, db.InsertJoinEventParams{
 		TriggerID: row.ID, Condition: c.Name, Key: ev.key, JoinID: open.ID, Subject: ev.subject, Payload: payload, SourceID: ev.source, Depth: int32(ev.depth), At: at, //nolint:gosec // at most MaxDepth
 	})
 	if err != nil {
-		return false, fmt.Errorf("add to join %s: %w", key, err)
+		return open, false, fmt.Errorf("add to join %s: %w", key, err)
 	}
 	// Events that are further from the newest one than the window cannot count with it. This one may be
 	// old: the end of an execution is delivered by a job that is repeated after a failure.
@@ -143,19 +193,19 @@ func (s joining) addToJoin(ctx context.Context, q *db.Queries, row db.Trigger, j
 		events, err = q.CurrentJoinEvents(ctx, open.ID)
 	}
 	if err != nil {
-		return false, fmt.Errorf("events of join %s: %w", key, err)
+		return open, false, fmt.Errorf("events of join %s: %w", key, err)
 	}
 	if len(events) < len(j.All) {
-		return false, wrap("move a join", q.MoveJoin(ctx, oldest(events).Add(j.window()), open.ID))
+		return open, false, wrap("move a join", q.MoveJoin(ctx, oldest(events).Add(j.window()), open.ID))
 	}
-	joined, err := joinedEvent(open, events)
+	joined, err := joinedEvent(open, events, j)
 	if err != nil {
-		return false, err
+		return open, false, err
 	}
 	if err := q.CloseJoin(ctx, "COMPLETE", new(s.now()), open.ID); err != nil {
-		return false, fmt.Errorf("close join %s: %w", key, err)
+		return open, false, fmt.Errorf("close join %s: %w", key, err)
 	}
-	return true, s.pend(ctx, q, row.ID, joined, 0, "")
+	return open, true, s.pend(ctx, q, row.ID, joined, 0, "")
 }
 
 func oldest(events []db.TriggerJoinEvent) time.Time {
@@ -166,17 +216,24 @@ func newest(events []db.TriggerJoinEvent) time.Time {
 	return slices.MaxFunc(events, func(a, b db.TriggerJoinEvent) int { return a.At.Compare(b.At) }).At
 }
 
+// joinKey is the key of the delivery of a complete join.
+func joinKey(id uuid.UUID) string { return "join/" + id.String() }
+
 // joinedEvent is the event of a complete join. Expressions read the event of each condition by
 // its name.
-func joinedEvent(open db.TriggerJoin, events []db.TriggerJoinEvent) (event, error) {
+func joinedEvent(open db.TriggerJoin, events []db.TriggerJoinEvent, j *Join) (event, error) {
 	env, depth := map[string]any{}, 1
+	values := map[string]func(map[string]any) any{}
+	for _, c := range j.All {
+		values[c.Name] = c.value
+	}
 	for _, e := range events {
 		var of map[string]any
 		if err := decode(e.Payload, &of); err != nil {
 			return event{}, err
 		}
-		for _, v := range of { // events of conditions have one name
-			env[e.Condition] = v
+		if value := values[e.Condition]; value != nil {
+			env[e.Condition] = value(of)
 		}
 		depth = max(depth, int(e.Depth))
 	}
@@ -185,7 +242,7 @@ func joinedEvent(open db.TriggerJoin, events []db.TriggerJoinEvent) (event, erro
 	if subject == "" {
 		subject = "All conditions"
 	}
-	return event{key: "join/" + open.ID.String(), subject: subject, env: env, depth: depth}, nil
+	return event{key: joinKey(open.ID), subject: subject, env: env, depth: depth}, nil
 }
 
 // expireBefore removes the events before a time from a join, and records them as a delivery that
@@ -218,7 +275,7 @@ func (s joining) expireBefore(ctx context.Context, q *db.Queries, row db.Trigger
 			missing = append(missing, c.Name)
 		}
 	}
-	partial, err := joinedEvent(open, old)
+	partial, err := joinedEvent(open, old, j)
 	if err != nil {
 		return err
 	}
@@ -310,64 +367,4 @@ func (s joining) expireJoin(ctx context.Context, id uuid.UUID, now time.Time) er
 		prune(ctx, s.Service, row.ID)
 	}
 	return err
-}
-
-// Partial is a join that waits for more events.
-type Partial struct {
-	Key        string
-	ExpiresAt  time.Time // when its oldest event leaves the window
-	Conditions []Arrival // in the order of the trigger
-}
-
-// Arrival is a condition of a partial join. Subject is "" if its event is missing.
-type Arrival struct {
-	Condition string
-	Subject   string
-	SourceID  *uuid.UUID
-	At        time.Time
-}
-
-// MaxPartials is how many partial joins Partials returns.
-const MaxPartials = 100
-
-// Partials returns the joins of a trigger that wait for more events, the one that expires first first, and
-// how many there are. The caller must be able to read the trigger.
-func (s *Service) Partials(ctx context.Context, t Trigger) ([]Partial, int, error) {
-	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
-		return nil, 0, err
-	}
-	if t.Join == nil {
-		return nil, 0, nil
-	}
-	rows, err := s.queries.OpenJoins(ctx, t.ID, MaxPartials)
-	if err != nil {
-		return nil, 0, fmt.Errorf("list joins of trigger %s: %w", t.ID, err)
-	}
-	count, err := s.queries.CountOpenJoins(ctx, t.ID)
-	if err != nil {
-		return nil, 0, fmt.Errorf("count joins of trigger %s: %w", t.ID, err)
-	}
-	ids := make([]uuid.UUID, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID
-	}
-	events, err := s.queries.EventsOfJoins(ctx, ids)
-	if err != nil {
-		return nil, 0, fmt.Errorf("events of the joins of trigger %s: %w", t.ID, err)
-	}
-	list := make([]Partial, 0, len(rows))
-	for _, row := range rows {
-		p := Partial{Key: row.Key, ExpiresAt: row.ExpiresAt}
-		for _, c := range t.Join.All {
-			a := Arrival{Condition: c.Name}
-			for _, e := range events {
-				if e.JoinID == row.ID && e.Condition == c.Name {
-					a.Subject, a.SourceID, a.At = strings.TrimPrefix(e.Subject, c.Name+": "), e.SourceID, e.At
-				}
-			}
-			p.Conditions = append(p.Conditions, a)
-		}
-		list = append(list, p)
-	}
-	return list, int(count), nil
 }

@@ -64,10 +64,7 @@ func (s *Service) postpone(ctx context.Context, row db.Trigger, ev event, failur
 		if err := s.pend(ctx, q, row.ID, ev, failures, message); err != nil {
 			return err
 		}
-		if ev.within != nil {
-			return ev.within(ctx, q)
-		}
-		return nil
+		return ev.writeWithin(ctx, q)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,13 +32,14 @@ const (
 // errTurnLost means that another server polls the trigger, or that a user changed it.
 var errTurnLost = errors.New("another server polls the trigger, or it was changed")
 
-// poll is one poll of a trigger.
+// poll is one poll of a trigger, or of a condition of its join.
 type poll struct {
 	*Service
 
-	row     db.Trigger
-	trigger Trigger
-	state   db.TriggerPoll
+	row       db.Trigger
+	trigger   Trigger
+	condition Condition // of the kind "": the trigger no longer has it
+	state     db.TriggerPoll
 }
 
 // found is the result of a successful poll.
@@ -118,6 +120,7 @@ func (s polling) claimPoll(ctx context.Context) (*poll, error) {
 	if p.trigger, err = triggerOf(p.row); err != nil {
 		return nil, err
 	}
+	p.condition, _ = p.trigger.condition(state.Condition)
 	return p, nil
 }
 
@@ -126,13 +129,15 @@ func (p *poll) do(ctx context.Context) error {
 	var f found
 	var err error
 	switch {
-	case p.trigger.HTTP != nil:
+	case p.condition.HTTP != nil:
 		f, err = p.http(ctx)
-	case p.trigger.S3 != nil:
+	case p.condition.S3 != nil:
 		f, err = p.s3(ctx)
+	default: // a user changed the trigger between the claim and now
+		return errTurnLost
 	}
 	if ctx.Err() != nil { // the server stops: another one polls at once
-		if err := p.queries.ReleasePoll(context.WithoutCancel(ctx), p.row.ID, p.state.Turn); err != nil {
+		if err := p.queries.ReleasePoll(context.WithoutCancel(ctx), p.row.ID, p.state.Condition, p.state.Turn); err != nil {
 			return fmt.Errorf("release trigger %s: %w", p.row.ID, err)
 		}
 		return ctx.Err()
@@ -144,13 +149,23 @@ func (p *poll) do(ctx context.Context) error {
 	if err != nil {
 		return p.fail(ctx, err)
 	}
-	due := p.now().Add(p.trigger.Every())
+	due := p.now().Add(p.condition.Every())
 	if f.more {
 		due = p.now()
 	}
 	return settled(p.queries.SettlePoll(ctx, db.SettlePollParams{
-		TriggerID: p.row.ID, Turn: p.state.Turn, Baseline: p.state.Baseline && f.more, DueAt: due, PolledAt: new(p.now()), Status: f.status,
+		TriggerID: p.row.ID, Condition: p.state.Condition, Turn: p.state.Turn, Baseline: p.state.Baseline && f.more, DueAt: due, PolledAt: new(p.now()), Status: f.status,
 	}))
+}
+
+// pass passes an event of the poll to its trigger, or to its condition of a join. The cursor moves in
+// the transaction that decides about the event.
+func (p *poll) pass(ctx context.Context, ev event) error {
+	if p.trigger.Join == nil {
+		return p.deliverOrDefer(ctx, p.row, ev)
+	}
+	_, err := joining{p.Service}.join(ctx, p.row, p.trigger.Join, p.condition, ev.of(p.condition), p.now())
+	return err
 }
 
 func settled(n int64, err error) error {
@@ -178,14 +193,18 @@ func (p *poll) fail(ctx context.Context, cause error) error {
 			return fmt.Errorf("lock trigger %s: %w", p.row.ID, err)
 		}
 		err = settled(q.SettlePoll(ctx, db.SettlePollParams{
-			TriggerID: row.ID, Turn: p.state.Turn, Baseline: p.state.Baseline, DueAt: now.Add(backoff(p.trigger.Every(), int(failures))), PolledAt: &now,
+			TriggerID: row.ID, Condition: p.state.Condition, Turn: p.state.Turn, Baseline: p.state.Baseline, DueAt: now.Add(backoff(p.condition.Every(), int(failures))), PolledAt: &now,
 			Status: p.state.Status, Failures: failures, Error: message,
 		}))
 		if err != nil || failures < PauseAfter {
 			return err
 		}
 		before := factsOf(row)
-		row.Enabled, row.Paused = false, fmt.Sprintf("Turned off after %d failed polls in a row. %s", failures, message)
+		which := ""
+		if p.condition.Name != "" {
+			which = " of the condition " + p.condition.Name
+		}
+		row.Enabled, row.Paused = false, fmt.Sprintf("Turned off after %d failed polls%s in a row. %s", failures, which, message)
 		if err := q.PauseTrigger(ctx, row.Paused, now, row.ID); err != nil {
 			return fmt.Errorf("turn off trigger %s: %w", row.ID, err)
 		}
@@ -204,8 +223,10 @@ func backoff(every time.Duration, failures int) time.Duration {
 	return every
 }
 
-// Polls is the state of a trigger that polls.
+// Polls is the state of a trigger that polls, or of a condition of its join.
 type Polls struct {
+	Condition string // of a join; "": the trigger itself polls
+
 	Last     *time.Time // nil: it has not polled yet
 	Next     time.Time
 	Status   string // what the last successful poll found
@@ -213,24 +234,25 @@ type Polls struct {
 	Error    string // of the last poll
 }
 
-// PollsOf returns the state of the polls of a trigger, nil for a kind that does not poll. The caller must be able to
-// read the trigger.
-func (s *Service) PollsOf(ctx context.Context, t Trigger) (*Polls, error) {
+// PollsOf returns the state of the polls of a trigger, none for one that does not poll. The caller must be
+// able to read the trigger.
+func (s *Service) PollsOf(ctx context.Context, t Trigger) ([]Polls, error) {
 	if _, err := auth.Authorize(ctx, auth.ExecutionRead); err != nil {
 		return nil, err
 	}
-	row, err := s.queries.GetPoll(ctx, t.ID)
-	if db.IsNoRows(err) {
-		return nil, nil //nolint:nilnil // it does not poll
-	}
+	rows, err := s.queries.GetPolls(ctx, t.ID)
 	if err != nil {
 		return nil, fmt.Errorf("polls of trigger %s: %w", t.ID, err)
 	}
-	return new(pollsOf(row)), nil
+	list := make([]Polls, len(rows))
+	for i, row := range rows {
+		list[i] = pollsOf(row)
+	}
+	return list, nil
 }
 
 // Polls returns the state of the triggers of the current project that poll, by their ID.
-func (s *Service) Polls(ctx context.Context) (map[uuid.UUID]Polls, error) {
+func (s *Service) Polls(ctx context.Context) (map[uuid.UUID][]Polls, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
@@ -239,28 +261,32 @@ func (s *Service) Polls(ctx context.Context) (map[uuid.UUID]Polls, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the polls of triggers: %w", err)
 	}
-	out := make(map[uuid.UUID]Polls, len(rows))
+	out := make(map[uuid.UUID][]Polls, len(rows))
 	for _, row := range rows {
-		out[row.TriggerID] = pollsOf(row)
+		out[row.TriggerID] = append(out[row.TriggerID], pollsOf(row))
 	}
 	return out, nil
 }
 
 func pollsOf(row db.TriggerPoll) Polls {
-	return Polls{Last: row.PolledAt, Next: row.DueAt, Status: row.Status, Failures: int(row.Failures), Error: row.Error}
+	return Polls{Condition: row.Condition, Last: row.PolledAt, Next: row.DueAt, Status: row.Status, Failures: int(row.Failures), Error: row.Error}
 }
 
-// PollNow makes a trigger of the current project poll immediately. It requires the permission to
+// PollNow makes a trigger of the current project poll immediately, with all its conditions. It requires the permission to
 // change the trigger. It returns Conflict for a trigger that is off or does not poll.
 func (s *Service) PollNow(ctx context.Context, name string) error {
 	err := s.change(ctx, name, func(ctx context.Context, q *db.Queries, row db.Trigger) error {
-		if !Kind(row.Kind).Polls() {
+		t, err := triggerOf(row)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(t.Conditions(), func(c Condition) bool { return c.Kind.Polls() }) {
 			return apperr.New(apperr.Conflict, "The trigger %s does not poll.", row.Name)
 		}
 		if !row.Enabled {
 			return apperr.New(apperr.Conflict, "The trigger %s is off. Turn it on first.", row.Name)
 		}
-		if _, err := q.RequestPoll(ctx, s.now(), row.ID); err != nil {
+		if _, err := q.RequestPolls(ctx, s.now(), row.ID); err != nil {
 			return fmt.Errorf("request a poll of trigger %s: %w", row.ID, err)
 		}
 		return nil

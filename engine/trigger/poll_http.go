@@ -72,7 +72,7 @@ func (p *poll) http(ctx context.Context) (found, error) {
 	f := found{status: "No change"}
 	changed := r.cursor != was
 	event := changed && r.Present
-	if p.trigger.HTTP.When == Appears {
+	if p.condition.HTTP.When == Appears {
 		event = r.Present && !was.Present
 		if !r.Present {
 			f.status = "The address does not exist yet"
@@ -84,7 +84,7 @@ func (p *poll) http(ctx context.Context) (found, error) {
 	switch {
 	case event:
 		f.status = "Changed"
-		if p.trigger.HTTP.When == Appears {
+		if p.condition.HTTP.When == Appears {
 			f.status = "Appeared"
 		}
 		return f, p.changed(ctx, address, r)
@@ -100,11 +100,11 @@ func (p *poll) http(ctx context.Context) (found, error) {
 // changed delivers the event of a response.
 func (p *poll) changed(ctx context.Context, address string, r response) error {
 	verb := "changed"
-	if p.trigger.HTTP.When == Appears {
+	if p.condition.HTTP.When == Appears {
 		verb = "appeared"
 	}
 	next := p.state.Sequence + 1
-	return p.deliverOrDefer(ctx, p.row, event{
+	return p.pass(ctx, event{
 		key: fmt.Sprintf("poll/%s/%d", p.state.Epoch, next), subject: shortAddress(address) + " " + verb, env: map[string]any{"http": r.env}, depth: 1,
 		within: func(ctx context.Context, q *db.Queries) error { return p.move(ctx, q, r.cursor, next) },
 	})
@@ -117,7 +117,7 @@ func (p *poll) move(ctx context.Context, q *db.Queries, c cursor, sequence int64
 		return fmt.Errorf("encode cursor: %w", err)
 	}
 	return settled(q.MovePoll(ctx, db.MovePollParams{
-		TriggerID: p.row.ID, Turn: p.state.Turn, Cursor: raw, Sequence: sequence, LeasedUntil: new(p.now().Add(pollLease)),
+		TriggerID: p.row.ID, Condition: p.state.Condition, Turn: p.state.Turn, Cursor: raw, Sequence: sequence, LeasedUntil: new(p.now().Add(pollLease)),
 	}))
 }
 
@@ -132,7 +132,7 @@ func shortAddress(address string) string {
 
 // address returns the address to poll, and the headers with the credentials of the connection.
 func (p *poll) address(ctx context.Context) (string, http.Header, error) {
-	h, header := p.trigger.HTTP, http.Header{}
+	h, header := p.condition.HTTP, http.Header{}
 	if h.Connection == "" {
 		return h.URL, header, nil
 	}
@@ -234,7 +234,7 @@ func (p *poll) request(ctx context.Context, address string, header http.Header, 
 	switch {
 	case res.StatusCode == http.StatusNotModified:
 		return response{unchanged: true}, nil
-	case p.trigger.HTTP.When == Appears && (res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone):
+	case p.condition.HTTP.When == Appears && (res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusGone):
 		return response{}, nil
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		return response{}, apperr.New(apperr.Unavailable, "%s redirects to another address (%d). FlowForge does not follow redirects. Use the final address.", shortAddress(address), res.StatusCode)
@@ -242,12 +242,12 @@ func (p *poll) request(ctx context.Context, address string, header http.Header, 
 		return response{}, apperr.New(apperr.Unavailable, "%s responded with %s.", shortAddress(address), statusText(res.StatusCode))
 	}
 	r := response{cursor: cursor{Present: true}}
-	if p.trigger.HTTP.When == Changes {
+	if p.condition.HTTP.When == Changes {
 		if r.ETag = cleanHeader(res.Header.Get("ETag")); r.ETag == "" {
 			r.Modified = cleanHeader(res.Header.Get("Last-Modified"))
 		}
 	}
-	body, err := r.read(res.Body, p.trigger.HTTP.When == Changes && r.ETag == "" && r.Modified == "")
+	body, err := r.read(res.Body, p.condition.HTTP.When == Changes && r.ETag == "" && r.Modified == "")
 	if err != nil {
 		return response{}, unreachable(address, err)
 	}

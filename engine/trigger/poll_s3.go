@@ -46,7 +46,7 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 		}
 		p.config.Crash("poll.requested")
 		// A page without new objects prolongs the turn, too: a long list takes more time than the lease.
-		held, err := p.queries.HoldPoll(ctx, new(p.now().Add(pollLease)), p.row.ID, p.state.Turn)
+		held, err := p.queries.HoldPoll(ctx, new(p.now().Add(pollLease)), p.row.ID, p.state.Condition, p.state.Turn)
 		if err := settled(held, err); err != nil {
 			return found{}, err
 		}
@@ -90,7 +90,7 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 
 // matching returns the objects that match the pattern, without those that represent folders.
 func (p *poll) matching(list []bucket.Object) ([]bucket.Object, error) {
-	pattern := p.trigger.S3.Pattern
+	pattern := p.condition.S3.Pattern
 	out := list[:0]
 	for _, o := range list {
 		if strings.HasSuffix(o.Key, "/") || !utf8.ValidString(o.Key) || strings.ContainsRune(o.Key, 0) {
@@ -118,7 +118,7 @@ func (p *poll) note(ctx context.Context, at bucket.Location, list []bucket.Objec
 	for i, o := range list {
 		keys[i] = o.Key
 	}
-	rows, err := p.queries.KnownObjects(ctx, p.row.ID, keys)
+	rows, err := p.queries.KnownObjects(ctx, p.row.ID, p.state.Condition, keys)
 	if err != nil {
 		return 0, fmt.Errorf("objects of trigger %s: %w", p.row.ID, err)
 	}
@@ -141,7 +141,7 @@ func (p *poll) note(ctx context.Context, at bucket.Location, list []bucket.Objec
 			return i, nil
 		}
 		_, existed := known[o.Key]
-		if err := p.deliverOrDefer(ctx, p.row, p.objectEvent(at, o, existed)); err != nil {
+		if err := p.pass(ctx, p.objectEvent(at, o, existed)); err != nil {
 			return i, err
 		}
 	}
@@ -150,7 +150,7 @@ func (p *poll) note(ctx context.Context, at bucket.Location, list []bucket.Objec
 
 // keep stores objects, unless another server has claimed the trigger.
 func (p *poll) keep(ctx context.Context, q *db.Queries, list ...bucket.Object) error {
-	n, err := q.HoldPoll(ctx, new(p.now().Add(pollLease)), p.row.ID, p.state.Turn)
+	n, err := q.HoldPoll(ctx, new(p.now().Add(pollLease)), p.row.ID, p.state.Condition, p.state.Turn)
 	if err := settled(n, err); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (p *poll) keep(ctx context.Context, q *db.Queries, list ...bucket.Object) e
 	for i, o := range list {
 		keys[i], etags[i] = o.Key, o.ETag
 	}
-	return wrap("note the objects of a trigger", q.NoteObjects(ctx, p.row.ID, keys, etags))
+	return wrap("note the objects of a trigger", q.NoteObjects(ctx, p.row.ID, p.state.Condition, keys, etags))
 }
 
 func (p *poll) objectEvent(at bucket.Location, o bucket.Object, existed bool) event {
@@ -177,7 +177,7 @@ func (p *poll) objectEvent(at bucket.Location, o bucket.Object, existed bool) ev
 // forget removes objects that a complete list no longer contains, so that they are new when they
 // return.
 func (p *poll) forget(ctx context.Context, seed maphash.Seed, seen map[uint64]struct{}) error {
-	known, err := p.queries.CountObjects(ctx, p.row.ID)
+	known, err := p.queries.CountObjects(ctx, p.row.ID, p.state.Condition)
 	if err != nil {
 		return fmt.Errorf("count the objects of trigger %s: %w", p.row.ID, err)
 	}
@@ -186,7 +186,7 @@ func (p *poll) forget(ctx context.Context, seed maphash.Seed, seen map[uint64]st
 	}
 	const chunk = 1000
 	for after := ""; ; {
-		keys, err := p.queries.ObjectKeys(ctx, p.row.ID, after, chunk)
+		keys, err := p.queries.ObjectKeys(ctx, p.row.ID, p.state.Condition, after, chunk)
 		if err != nil {
 			return fmt.Errorf("objects of trigger %s: %w", p.row.ID, err)
 		}
@@ -200,7 +200,7 @@ func (p *poll) forget(ctx context.Context, seed maphash.Seed, seen map[uint64]st
 			if err := p.keep(ctx, q); err != nil {
 				return err
 			}
-			return wrap("forget the objects of a trigger", q.ForgetObjects(ctx, p.row.ID, gone))
+			return wrap("forget the objects of a trigger", q.ForgetObjects(ctx, p.row.ID, p.state.Condition, gone))
 		})
 		if err != nil || len(keys) < chunk {
 			return err
@@ -211,7 +211,7 @@ func (p *poll) forget(ctx context.Context, seed maphash.Seed, seen map[uint64]st
 
 // bucket returns the bucket to list with the credentials of the connection, and the prefix of the keys.
 func (p *poll) bucket(ctx context.Context) (bucket.Location, string, error) {
-	b := p.trigger.S3
+	b := p.condition.S3
 	c, err := p.connection(ctx, connection.S3, b.Connection)
 	if err != nil {
 		return bucket.Location{}, "", err

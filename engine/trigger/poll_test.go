@@ -83,7 +83,8 @@ func (b *bundle) polls(name string) trigger.Polls {
 	require.NoError(b.t, err)
 	p, err := b.triggers.PollsOf(b.ctx, t)
 	require.NoError(b.t, err)
-	return *p
+	require.Len(b.t, p, 1)
+	return p[0]
 }
 
 func onHTTP(name, url string) trigger.Spec {
@@ -331,7 +332,7 @@ func TestPollsAreChecked(t *testing.T) {
 		"all.1.name":      join(nil, dataset("a"), dataset("a")),
 		"all.1.name ":     join(nil, dataset("a"), dataset("join")),
 		"all.0.name":      join(nil, dataset("Not"), dataset("a")),
-		"all.1.kind":      join(nil, dataset("a"), trigger.Condition{Name: "b", Kind: trigger.OnHTTP}),
+		"all.1.kind":      join(nil, dataset("a"), trigger.Condition{Name: "b", Kind: trigger.OnAll}),
 		"all.1.sources":   join(nil, dataset("a"), trigger.Condition{Name: "b", Kind: trigger.OnModel}),
 		"all.0.by":        join(func(j *trigger.Join) { j.All[0].By = "model.version" }, dataset("a"), dataset("b")),
 		"all.1.by":        join(func(j *trigger.Join) { j.By = "dataset.version" }, dataset("a"), trigger.Condition{Name: "b", Kind: trigger.OnModel, Sources: []string{"b"}}),

@@ -124,35 +124,3 @@ func everyProblems(text string, refuse refuser) {
 func unprintable(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar })
 }
-
-// Every is the time between two polls.
-func (t Trigger) Every() time.Duration {
-	text := DefaultEvery
-	switch {
-	case t.HTTP != nil:
-		text = t.HTTP.Every
-	case t.S3 != nil:
-		text = t.S3.Every
-	}
-	every, err := units.ParseDuration(text)
-	if err != nil || every < MinEvery {
-		return MinEvery // it was checked when it was stored
-	}
-	return every
-}
-
-// polled is the part of a spec whose change restarts the polls.
-func (sp *Spec) polled() any {
-	switch {
-	case sp.HTTP != nil:
-		return HTTPPoll{URL: sp.HTTP.URL, Connection: sp.HTTP.Connection, Path: sp.HTTP.Path, When: sp.HTTP.When}
-	case sp.S3 != nil:
-		return S3Poll{Connection: sp.S3.Connection, Bucket: sp.S3.Bucket, Prefix: sp.S3.Prefix, Pattern: sp.S3.Pattern}
-	}
-	return nil
-}
-
-// existing reports whether existing objects and responses launch the workflow.
-func (sp *Spec) existing() bool {
-	return sp.HTTP != nil && sp.HTTP.Existing || sp.S3 != nil && sp.S3.Existing
-}

@@ -168,8 +168,9 @@ func checkEnv(known []string, env map[string]any) error {
 	return apperr.InvalidFields("The event is invalid.", fields)
 }
 
-// Redeliver delivers the event of a delivery again, regardless of its outcome. It requires the
-// permission to change the trigger. It returns Conflict if the payload is no longer stored.
+// Redeliver delivers the event of a delivery again, regardless of its outcome. An event that a condition
+// received goes to the condition. It requires the permission to change the trigger. It returns Conflict
+// if the payload is no longer stored, or if the trigger no longer has the condition.
 func (s *Service) Redeliver(ctx context.Context, name string, id uuid.UUID) (Delivery, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionLaunch)
 	if err != nil {
@@ -193,5 +194,9 @@ func (s *Service) Redeliver(ctx context.Context, name string, id uuid.UUID) (Del
 	if err := decode(d.Payload, &env); err != nil {
 		return Delivery{}, err
 	}
-	return s.deliver(ctx, row, event{key: "again/" + uuid.Must(uuid.NewV7()).String(), subject: d.Subject, env: env, source: d.SourceID, depth: int(d.Depth)})
+	ev := event{key: "again/" + uuid.Must(uuid.NewV7()).String(), subject: d.Subject, env: env, source: d.SourceID, depth: int(d.Depth), condition: d.Condition}
+	if d.Condition == "" {
+		return s.deliver(ctx, row, ev)
+	}
+	return joining{s}.rejoin(ctx, row, ev)
 }

@@ -16,6 +16,8 @@ import (
 
 // Request is a request to the endpoint of a webhook.
 type Request struct {
+	Condition string // of a join; "": the trigger itself waits for webhooks
+
 	Header http.Header
 	Query  url.Values
 	Body   []byte // at most MaxPayload
@@ -23,75 +25,114 @@ type Request struct {
 
 func absentHook() error { return apperr.New(apperr.NotFound, "There is no webhook at this address.") }
 
-// Receive checks the signature of a request and delivers its event. The sender needs no account.
-// An event that was received before is not delivered again. Errors: NotFound, Conflict for a
-// trigger that is off, Unauthenticated for a wrong signature, Invalid for a body that is not
+// hook is a trigger on webhooks, or a condition of a join on webhooks.
+type hook struct {
+	*Service
+
+	row       db.Trigger
+	join      *Join // nil: the trigger itself receives the events
+	condition Condition
+}
+
+// Receive checks the signature of a request, and delivers its event or adds it to a join. The sender
+// needs no account. An event that was received before is not delivered again. Errors: NotFound, Conflict
+// for a trigger that is off, Unauthenticated for a wrong signature, Invalid for a body that is not
 // JSON. Other errors mean that the sender should repeat the request.
 func (s *Service) Receive(ctx context.Context, id uuid.UUID, r Request) (Delivery, error) {
 	ctx = auth.AsSystem(ctx)
 	row, err := s.queries.GetTrigger(ctx, id)
-	if db.IsNoRows(err) || err == nil && Kind(row.Kind) != OnWebhook {
+	if db.IsNoRows(err) {
 		return Delivery{}, absentHook()
 	}
 	if err != nil {
 		return Delivery{}, fmt.Errorf("get trigger %s: %w", id, err)
 	}
-	problem, err := s.authentic(ctx, row, r)
+	t, err := triggerOf(row)
+	if err != nil {
+		return Delivery{}, err
+	}
+	condition, ok := t.condition(r.Condition)
+	if !ok || condition.Kind != OnWebhook {
+		return Delivery{}, absentHook()
+	}
+	return hook{s, row, t.Join, condition}.receive(ctx, r)
+}
+
+func (h hook) receive(ctx context.Context, r Request) (Delivery, error) {
+	problem, err := h.authentic(ctx, r)
 	if err != nil {
 		return Delivery{}, err
 	}
 	if problem != "" {
-		return Delivery{}, s.reject(ctx, row, r, problem)
+		return Delivery{}, h.reject(ctx, r, problem)
 	}
-	if !row.Enabled {
-		return Delivery{}, apperr.New(apperr.Conflict, "The trigger %s is off.", row.Name)
+	if !h.row.Enabled {
+		return Delivery{}, apperr.New(apperr.Conflict, "The trigger %s is off.", h.row.Name)
 	}
-	key := eventID(Signature(row.Signature), r.Header)
+	key := eventID(h.condition.Signature, r.Header)
 	if key == "" {
 		key = "received/" + uuid.Must(uuid.NewV7()).String()
 	}
-	ev := event{key: key, subject: subjectOf(r.Header), depth: 1}
+	ev := h.event(key, r)
 	if r.Header.Get("X-Github-Event") == "ping" {
-		return s.skipPing(ctx, row, ev)
+		return h.skipPing(ctx, ev)
 	}
 	if ev.env, err = webhookEnv(r); err != nil {
 		return Delivery{}, err
 	}
-	return s.deliver(ctx, row, ev)
+	if h.join == nil {
+		return h.deliver(ctx, h.row, ev)
+	}
+	a, err := joining{h.Service}.join(ctx, h.row, h.join, h.condition, ev, h.now())
+	if err != nil {
+		return Delivery{}, err
+	}
+	return joining{h.Service}.result(ctx, h.row, ev, a)
+}
+
+// event is the event of a request. Keys of conditions have a prefix, so that the ID of a sender is no key
+// of a join.
+func (h hook) event(key string, r Request) event {
+	ev := event{key: key, subject: subjectOf(r.Header), depth: 1}
+	if h.join != nil {
+		ev.key = "hook/" + key
+		return ev.of(h.condition)
+	}
+	return ev
 }
 
 // authentic returns why a request does not prove that its sender knows the secret, or "" if it
 // does.
-func (s *Service) authentic(ctx context.Context, row db.Trigger, r Request) (string, error) {
-	secret, err := s.config.Secrets.Reveal(ctx, row.ProjectID, row.Secret)
+func (h hook) authentic(ctx context.Context, r Request) (string, error) {
+	secret, err := h.config.Secrets.Reveal(ctx, h.row.ProjectID, h.condition.Secret)
 	if apperr.Is(err, apperr.NotFound) || err == nil && secret == "" {
-		return fmt.Sprintf("The project has no secret %q with a value.", row.Secret), nil
+		return fmt.Sprintf("The project has no secret %q with a value.", h.condition.Secret), nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the secret of trigger %s: %w", row.ID, err)
+		return "", fmt.Errorf("read the secret of trigger %s: %w", h.row.ID, err)
 	}
-	return verify(Signature(row.Signature), secret, r.Header, r.Body, s.now()), nil
+	return verify(h.condition.Signature, secret, r.Header, r.Body, h.now()), nil
 }
 
 // reject records a request with a wrong signature. The sender does not learn the details.
-func (s *Service) reject(ctx context.Context, row db.Trigger, r Request, problem string) error {
-	ev := event{key: "rejected/" + uuid.Must(uuid.NewV7()).String(), subject: subjectOf(r.Header), depth: 1}
-	if err := s.record(ctx, s.queries, row, ev, decision{outcome: Rejected, reason: ReasonSignature, message: problem}, nil); err != nil {
+func (h hook) reject(ctx context.Context, r Request, problem string) error {
+	ev := h.event("rejected/"+uuid.Must(uuid.NewV7()).String(), r)
+	if err := h.record(ctx, h.queries, h.row, ev, decision{outcome: Rejected, reason: ReasonSignature, message: problem}, nil); err != nil {
 		return err
 	}
-	if _, err := s.recorded(ctx, row.ID, ev.key); err != nil {
+	if _, err := h.recorded(ctx, h.row.ID, ev.key); err != nil {
 		return err
 	}
 	return apperr.New(apperr.Unauthenticated, "The signature of the request is missing or wrong. The page of the trigger shows the reason.")
 }
 
 // skipPing records GitHub's test of a new webhook.
-func (s *Service) skipPing(ctx context.Context, row db.Trigger, ev event) (Delivery, error) {
-	err := s.record(ctx, s.queries, row, ev, decision{outcome: Skipped, reason: ReasonPing, message: "GitHub sent a test request. Its signature is valid."}, nil)
+func (h hook) skipPing(ctx context.Context, ev event) (Delivery, error) {
+	err := h.record(ctx, h.queries, h.row, ev, decision{outcome: Skipped, reason: ReasonPing, message: "GitHub sent a test request. Its signature is valid."}, nil)
 	if err != nil && !isRepeated(err) {
 		return Delivery{}, err
 	}
-	return s.recorded(ctx, row.ID, ev.key)
+	return h.recorded(ctx, h.row.ID, ev.key)
 }
 
 // subjectOf describes the event of a request in a few words.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -114,7 +113,7 @@ func (s *Service) update(ctx context.Context, q *db.Queries, subject auth.Subjec
 		return taken(err, row.Name)
 	}
 	switch {
-	case !reflect.DeepEqual(was.Join, c.Join):
+	case was.Join.collects() != c.Join.collects():
 		err = q.DropJoins(ctx, row.ID)
 	case turnedOn:
 		err = q.DropOpenJoins(ctx, row.ID)
@@ -122,30 +121,39 @@ func (s *Service) update(ctx context.Context, q *db.Queries, subject auth.Subjec
 	if err != nil {
 		return fmt.Errorf("drop the joins of trigger %s: %w", row.ID, err)
 	}
-	switch {
-	case !c.Kind.Polls():
-		err = q.DeletePolls(ctx, row.ID)
-	case was.polled() != c.polled():
-		err = restart(ctx, q, row.ID, !c.existing(), now)
-	case turnedOn:
-		err = restart(ctx, q, row.ID, true, now)
-	default:
-		err = q.InterruptPoll(ctx, now, row.ID)
-	}
-	if err != nil {
-		return fmt.Errorf("change the polls of trigger %s: %w", row.ID, err)
+	if err := changePolls(ctx, q, row.ID, &was.Spec, &c.Spec, turnedOn, now); err != nil {
+		return err
 	}
 	return audit.Record(ctx, q, entry("trigger.update", row, before, factsOf(row)))
 }
 
-// restart makes a trigger poll from the beginning. With baseline, existing objects and responses
-// cause no events.
-func restart(ctx context.Context, q *db.Queries, trigger uuid.UUID, baseline bool, now time.Time) error {
-	epoch, err := uuid.NewV7()
-	if err != nil {
-		return fmt.Errorf("make the id of an epoch: %w", err)
+// changePolls makes the conditions of a trigger poll from the beginning that poll something else than
+// before, and all conditions if the trigger was turned on. The others poll again now.
+func changePolls(ctx context.Context, q *db.Queries, trigger uuid.UUID, was, is *Spec, turnedOn bool, now time.Time) error {
+	if err := q.InterruptPolls(ctx, now, trigger); err != nil {
+		return fmt.Errorf("interrupt the polls of trigger %s: %w", trigger, err)
 	}
-	return q.RestartPolls(ctx, trigger, epoch, baseline, now)
+	polling := []string{}
+	for _, c := range is.Conditions() {
+		if !c.Kind.Polls() {
+			continue
+		}
+		polling = append(polling, c.Name)
+		former, _ := was.condition(c.Name)
+		changed := former.polled() != c.polled()
+		if !changed && !turnedOn {
+			continue
+		}
+		// Existing objects and responses cause no events, unless the condition is new and requests it.
+		baseline := !changed || !c.existing()
+		if err := q.RestartPolls(ctx, db.RestartPollsParams{TriggerID: trigger, Condition: c.Name, Epoch: uuid.Must(uuid.NewV7()), Baseline: baseline, DueAt: now}); err != nil {
+			return fmt.Errorf("restart the polls of trigger %s: %w", trigger, err)
+		}
+	}
+	if err := q.KeepPolls(ctx, trigger, polling); err != nil {
+		return fmt.Errorf("remove polls of trigger %s: %w", trigger, err)
+	}
+	return nil
 }
 
 // changeable returns a trigger that the subject may change: its owner, and users who may cancel
@@ -169,22 +177,22 @@ func (s *Service) Switch(ctx context.Context, name string, on bool) error {
 		if row.Enabled == on {
 			return nil
 		}
+		t, err := triggerOf(row)
+		if err != nil {
+			return err
+		}
 		before, now := factsOf(row), s.now()
 		row.Enabled, row.Paused, row.UpdatedAt = on, "", now
 		if on {
 			row.EnabledAt = now
 		}
-		var err error
-		switch polls := Kind(row.Kind).Polls(); {
-		case on && polls:
-			err = restart(ctx, q, row.ID, true, now)
-		case on:
-			err = q.DropOpenJoins(ctx, row.ID)
-		case polls:
-			err = q.InterruptPoll(ctx, now, row.ID)
+		if on {
+			if err := q.DropOpenJoins(ctx, row.ID); err != nil {
+				return fmt.Errorf("drop the joins of trigger %s: %w", name, err)
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("start or stop trigger %s: %w", name, err)
+		if err := changePolls(ctx, q, row.ID, &t.Spec, &t.Spec, on, now); err != nil {
+			return err
 		}
 		if err := q.UpdateTrigger(ctx, updateOf(row)); err != nil {
 			return fmt.Errorf("switch trigger %s: %w", name, err)
@@ -242,10 +250,8 @@ func insert(ctx context.Context, q *db.Queries, subject auth.Subject, c checked,
 	if err := q.InsertTrigger(ctx, db.InsertTriggerParams(row)); err != nil {
 		return taken(err, c.Name)
 	}
-	if c.Kind.Polls() {
-		if err := restart(ctx, q, row.ID, !c.existing(), now); err != nil {
-			return fmt.Errorf("start the polls of trigger %s: %w", c.Name, err)
-		}
+	if err := changePolls(ctx, q, row.ID, &Spec{}, &c.Spec, true, now); err != nil {
+		return err
 	}
 	return audit.Record(ctx, q, entry("trigger.create", row, nil, factsOf(row)))
 }

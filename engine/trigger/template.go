@@ -78,7 +78,9 @@ func (sp *Spec) known() known {
 	}
 	k := known{names: sp.names(), fields: map[string][]string{joinName: {"key", "started"}}}
 	for _, c := range sp.Join.All {
-		if fields := fieldsOf(c.Kind); fields != nil {
+		if c.Kind == OnWebhook {
+			k.fields[c.Name] = names(c.Kind)
+		} else if fields := fieldsOf(c.Kind); fields != nil {
 			k.fields[c.Name] = fields
 		}
 	}

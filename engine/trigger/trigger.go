@@ -1,7 +1,7 @@
 // Package trigger launches workflows when an event happens: an execution of another workflow
 // ends, an artifact, a dataset or a model appears, any other event of the feed is recorded, a
-// signed webhook arrives, an address changes, an object appears in a bucket, or several of these
-// events have happened. Each event launches at most one execution of each trigger, even if it is
+// signed webhook arrives, an address changes, an object appears in a bucket, or several events of
+// these kinds have happened. Each event launches at most one execution of each trigger, even if it is
 // reported again. Executions are launched by the owner of the trigger, with their current
 // permissions.
 package trigger
@@ -182,6 +182,8 @@ const (
 	Skipped  Outcome = "SKIPPED"  // such as by the filter or the depth limit
 	Failed   Outcome = "FAILED"   // the launch was refused, or an expression could not be evaluated
 	Rejected Outcome = "REJECTED" // the signature was wrong
+	// Waiting means that a join has the event and waits for others. No delivery is stored.
+	Waiting Outcome = "WAITING"
 )
 
 // Reasons of deliveries that launched nothing.
@@ -203,8 +205,9 @@ const (
 
 // Delivery is an event that reached a trigger.
 type Delivery struct {
-	ID          uuid.UUID
-	Subject     string // what happened, in a few words
+	ID          uuid.UUID // of Waiting: that of the join
+	Condition   string    // of a join that received the event
+	Subject     string    // what happened, in a few words
 	Outcome     Outcome
 	Reason      string
 	Message     string
@@ -255,11 +258,17 @@ func triggerOf(row db.Trigger) (Trigger, error) {
 
 func deliveryOf(row db.TriggerDelivery) Delivery {
 	return Delivery{
-		ID: row.ID, Subject: row.Subject, Outcome: Outcome(row.Outcome), Reason: row.Reason, Message: row.Message, Payload: row.Payload,
+		ID: row.ID, Condition: row.Condition, Subject: row.Subject, Outcome: Outcome(row.Outcome), Reason: row.Reason, Message: row.Message, Payload: row.Payload,
 		SourceID: row.SourceID, ExecutionID: row.ExecutionID, At: row.At,
 	}
 }
 
 // HookURL returns the address to which the sender of a webhook sends its requests. site is the address
-// of the installation.
-func (t Trigger) HookURL(site string) string { return site + "/hooks/" + t.ID.String() }
+// of the installation, and condition is "" for a trigger without a join.
+func (t Trigger) HookURL(site, condition string) string {
+	address := site + "/hooks/" + t.ID.String()
+	if condition != "" {
+		address += "/" + condition
+	}
+	return address
+}

@@ -13,7 +13,7 @@ func actionText(action string) string {
 		"session.begin": "signed in", "session.end": "signed out", "session.end_all": "signed out everywhere", "login_link.create": "issued a login link",
 		"execution.keep": "kept", "execution.release": "stopped keeping", "execution.expire": "removed the expired",
 		"event_consumer.redeliver": "redelivered dead letters of", "event_consumer.discard": "discarded dead letters of",
-		"pool.access": "changed access to", "pool.drain": "changed the drain of", "pool.drain_worker": "changed the drain of a worker of", "pool.create_token": "created a token of", "pool.revoke_token": "revoked a token of",
+		"pool.access": "changed access to", "pool.limit": "changed a limit of", "pool.drain": "changed the drain of", "pool.drain_worker": "changed the drain of a worker of", "pool.create_token": "created a token of", "pool.revoke_token": "revoked a token of",
 		"catalogue.register": "registered", "workflow.register": "registered a version of",
 	}
 	if words, ok := special[action]; ok {

@@ -84,6 +84,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Get("/admin/pools/{pool}/stream", h.Page.Serve(pools.poolStream))
 	r.Post("/admin/pools/{pool}/drain", h.Page.Serve(pools.drainPool))
 	r.Post("/admin/pools/{pool}/access", h.Page.Serve(pools.setPoolAccess))
+	r.Post("/admin/pools/{pool}/limits", h.Page.Serve(pools.setPoolLimit))
 	r.Post("/admin/pools/{pool}/delete", h.Page.Serve(pools.deletePool))
 	r.Post("/admin/pools/{pool}/tokens", h.Page.Serve(pools.createPoolToken))
 	r.Post("/admin/pools/{pool}/tokens/{token}/revoke", h.Page.Serve(pools.revokePoolToken))

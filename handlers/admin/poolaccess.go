@@ -36,17 +36,7 @@ func (h poolPages) fillPoolAccess(r *http.Request, m *views.Pool, open openForm)
 		}
 		m.Access = append(m.Access, entry)
 	}
-	options := []ui.Option{{Name: "Select…"}}
-	var path []string
-	for _, b := range branches {
-		if b.Kind == tenancy.Installation {
-			continue
-		}
-		path = append(path[:b.Depth-1], b.Name)
-		if !listed[b.ID] {
-			options = append(options, ui.Option{Value: b.ID.String(), Name: strings.Join(path, " / ") + " (" + string(b.Kind) + ")"})
-		}
-	}
+	options := nodeOptions(branches, listed)
 	add := "Restrict the pool"
 	if access.Restricted {
 		add = "Allow"
@@ -58,6 +48,22 @@ func (h poolPages) fillPoolAccess(r *http.Request, m *views.Pool, open openForm)
 		}, "")},
 	}
 	return nil
+}
+
+// nodeOptions are the tenants, departments, teams and projects to choose from, except some.
+func nodeOptions(branches []tenancy.Branch, except map[uuid.UUID]bool) []ui.Option {
+	options := []ui.Option{{Name: "Select…"}}
+	var path []string
+	for _, b := range branches {
+		if b.Kind == tenancy.Installation {
+			continue
+		}
+		path = append(path[:b.Depth-1], b.Name)
+		if !except[b.ID] {
+			options = append(options, ui.Option{Value: b.ID.String(), Name: strings.Join(path, " / ") + " (" + string(b.Kind) + ")"})
+		}
+	}
+	return options
 }
 
 // setPoolAccess lets every project use a pool, or adds or removes one project.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -67,30 +66,6 @@ func (h poolPages) poolTabs(r *http.Request) []ui.Tab {
 	return h.TabsAt(r, views.PoolsURL())
 }
 
-// poolState is the state of a pool in words, and the state whose icon it has.
-func poolState(p pool.Pool) (text, mark string) {
-	switch {
-	case p.Draining:
-		return "Draining", "PAUSED"
-	case p.Connected == 0 && p.Queued > 0:
-		return "No worker", "FAILED"
-	case p.Connected == 0:
-		return "No worker", "PENDING"
-	case p.Queued > 0:
-		return "Backed up", "READY"
-	case p.Running > 0:
-		return "Working", "RUNNING"
-	}
-	return "Idle", "SUCCEEDED"
-}
-
-func waitText(p pool.Pool) string {
-	if p.Queued == 0 {
-		return "–"
-	}
-	return units.Duration(p.Wait.Truncate(time.Second))
-}
-
 // poolMeter shows the scarcest kind of resource that is declared: GPUs, CPU cores, or slots.
 func poolMeter(used, capacity pool.Amount) views.Meter {
 	m := views.Meter{}
@@ -106,22 +81,6 @@ func poolMeter(used, capacity pool.Amount) views.Meter {
 	}
 	m.Name = ""
 	return m
-}
-
-// poolNotice is the message after a change.
-func poolNotice(r *http.Request) *views.AdminNotice {
-	messages := map[string][2]string{
-		"deleted":  {"The pool was deleted.", "Its workers exit."},
-		"revoked":  {"The token was revoked.", "Workers that use it exit, and their tasks run again."},
-		"drained":  {"The workers are draining.", "Running tasks continue. No more tasks start."},
-		"resumed":  {"Draining was stopped.", "The workers take tasks again."},
-		"access":   {"Access to the pool was changed.", "It applies to new executions."},
-		"prepared": {"The pool was created.", "Create a token, and start a worker on each machine of the pool."},
-	}[r.URL.Query().Get("did")]
-	if messages[0] == "" {
-		return nil
-	}
-	return &views.AdminNotice{Kind: "ok", Strong: messages[0], Text: messages[1]}
 }
 
 // createPool creates a pool.
@@ -150,7 +109,7 @@ func (h poolPages) pool(w http.ResponseWriter, r *http.Request) error {
 type poolPage struct {
 	fresh   *views.NewPoolToken // a token that was just created
 	refused error               // why nothing was changed
-	form    openForm            // of the access, with its errors
+	form    openForm            // of the access or of a limit, with its errors
 }
 
 func (h poolPages) showPool(w http.ResponseWriter, r *http.Request, name string, with poolPage) error {
@@ -181,6 +140,9 @@ func (h poolPages) showPool(w http.ResponseWriter, r *http.Request, name string,
 		m.Tokens = append(m.Tokens, token)
 	}
 	if err := h.fillPoolAccess(r, &m, with.form); err != nil {
+		return err
+	}
+	if err := h.fillPoolShares(r, &m, with.form); err != nil {
 		return err
 	}
 	status := with.form.status()

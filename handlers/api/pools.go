@@ -43,6 +43,13 @@ type PoolAccessRequest struct {
 	Body contract.PoolAccessInput
 }
 
+// PoolLimitRequest is the request of set-pool-limit.
+type PoolLimitRequest struct {
+	Pool string    `path:"pool" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"the name of a pool"`
+	Node uuid.UUID `path:"node_id" doc:"ID of a tenant, department, team or project"`
+	Body contract.PoolLimit
+}
+
 // PoolTokenPath is the request of revoke-pool-token.
 type PoolTokenPath struct {
 	Pool  string `path:"pool" pattern:"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$" patternDescription:"the name of a pool"`
@@ -63,6 +70,11 @@ func (h *poolAPI) mount(api *operations) {
 		OperationID: "set-pool-access", Method: http.MethodPut, Path: "/pools/{pool}/access", Tags: []string{"Pools"},
 		Summary: "Restrict a pool to some projects, or allow every project",
 	}, h.setAccess)
+	operation(api, get("list-pool-shares", "/pools/{pool}/shares", "List the limits and the use of a pool by tenant, department, team and project", "Pools"), h.shares)
+	operation(api, huma.Operation{
+		OperationID: "set-pool-limit", Method: http.MethodPut, Path: "/pools/{pool}/limits/{node_id}", Tags: []string{"Pools"},
+		Summary: "Limit what a tenant, department, team or project may run in a pool, or remove the limit", DefaultStatus: http.StatusNoContent,
+	}, h.setLimit)
 	operation(api, huma.Operation{
 		OperationID: "drain-pool", Method: http.MethodPut, Path: "/pools/{pool}/drain", Tags: []string{"Pools"}, Summary: "Drain a pool, or stop draining it",
 	}, h.drain)
@@ -189,10 +201,36 @@ func (h *poolAPI) setAccess(ctx context.Context, in *PoolAccessRequest) (*body[c
 	return reply(toPoolAccess(a)), nil
 }
 
+func (h *poolAPI) shares(ctx context.Context, in *poolPath) (*body[contract.PoolShareList], error) {
+	if _, err := h.Pools.Get(ctx, in.Pool); err != nil {
+		return nil, err
+	}
+	list, err := h.Pools.Shares(ctx, in.Pool)
+	if err != nil {
+		return nil, err
+	}
+	out := contract.PoolShareList{Shares: make([]contract.PoolShare, len(list))}
+	for i, s := range list {
+		out.Shares[i] = contract.PoolShare{
+			Node: toAccessNode(s.Node), Limit: contract.PoolLimit(s.Limit), Running: s.Running, GPUs: s.GPUs, Queued: s.Queued,
+			Ended: s.Ended, TaskHours: s.TaskHours, GPUHours: s.GPUHours,
+		}
+	}
+	return reply(out), nil
+}
+
+func (h *poolAPI) setLimit(ctx context.Context, in *PoolLimitRequest) (*struct{}, error) {
+	return nil, h.Pools.SetLimit(ctx, in.Pool, in.Node, pool.Limit(in.Body))
+}
+
+func toAccessNode(n pool.AccessNode) contract.PoolAccessNode {
+	return contract.PoolAccessNode{ID: n.ID, Kind: n.Kind, Path: n.Path, Archived: n.Archived}
+}
+
 func toPoolAccess(a pool.Access) contract.PoolAccess {
 	out := contract.PoolAccess{Restricted: a.Restricted, Nodes: []contract.PoolAccessNode{}}
 	for _, n := range a.Nodes {
-		out.Nodes = append(out.Nodes, contract.PoolAccessNode{ID: n.ID, Kind: n.Kind, Path: n.Path, Archived: n.Archived})
+		out.Nodes = append(out.Nodes, toAccessNode(n))
 	}
 	return out
 }

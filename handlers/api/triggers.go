@@ -84,7 +84,7 @@ func (h *triggerAPI) apiTriggers(ctx context.Context, _ *struct{}) (*body[contra
 			return nil, err
 		}
 		if p, ok := polls[t.ID]; ok {
-			b.Polls = toTriggerPolls(p)
+			b.Polls = ownPolls(p)
 		}
 		out.Triggers = append(out.Triggers, b)
 	}
@@ -109,8 +109,13 @@ func (h *triggerAPI) replyTrigger(ctx context.Context) func(trigger.Trigger, err
 		if err != nil {
 			return nil, err
 		}
-		if polls != nil {
-			b.Polls = toTriggerPolls(*polls)
+		b.Polls = ownPolls(polls)
+		states, err := h.Triggers.ConditionStates(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range states {
+			b.Conditions = append(b.Conditions, h.toConditionState(t, c))
 		}
 		return reply(b), nil
 	}
@@ -139,19 +144,45 @@ func triggerSpec(name string, in contract.TriggerInput, inputs map[string]any) t
 		Signature: trigger.Signature(in.Signature), Secret: in.Secret, Filter: in.Filter,
 		Workflow: in.Workflow, Version: in.Version, Inputs: inputs, Priority: in.Priority, Enabled: !in.Disabled,
 	}
-	if h := in.HTTP; h != nil {
-		sp.HTTP = &trigger.HTTPPoll{URL: h.URL, Connection: h.Connection, Path: h.Path, When: trigger.When(h.When), Every: h.Every, Existing: h.Existing}
-	}
-	if in.S3 != nil {
-		sp.S3 = new(trigger.S3Poll(*in.S3))
-	}
+	sp.HTTP, sp.S3 = httpPoll(in.HTTP), s3Poll(in.S3)
 	if len(in.All) > 0 || in.Within != "" || in.By != "" {
 		sp.Join = &trigger.Join{Within: in.Within, By: in.By}
 		for _, c := range in.All {
-			sp.Join.All = append(sp.Join.All, trigger.Condition{Name: c.Name, Kind: trigger.Kind(c.Kind), Sources: c.Sources, States: c.States, Stages: c.Stages, Filter: c.Filter, By: c.By})
+			sp.Join.All = append(sp.Join.All, trigger.Condition{
+				Name: c.Name, Kind: trigger.Kind(c.Kind), Sources: c.Sources, States: c.States, Stages: c.Stages, Signature: trigger.Signature(c.Signature), Secret: c.Secret,
+				HTTP: httpPoll(c.HTTP), S3: s3Poll(c.S3), Filter: c.Filter, By: c.By,
+			})
 		}
 	}
 	return sp
+}
+
+func httpPoll(p *contract.TriggerHTTP) *trigger.HTTPPoll {
+	if p == nil {
+		return nil
+	}
+	return &trigger.HTTPPoll{URL: p.URL, Connection: p.Connection, Path: p.Path, When: trigger.When(p.When), Every: p.Every, Existing: p.Existing}
+}
+
+func s3Poll(p *contract.TriggerS3) *trigger.S3Poll {
+	if p == nil {
+		return nil
+	}
+	return new(trigger.S3Poll(*p))
+}
+
+func toHTTP(p *trigger.HTTPPoll) *contract.TriggerHTTP {
+	if p == nil {
+		return nil
+	}
+	return &contract.TriggerHTTP{URL: p.URL, Connection: p.Connection, Path: p.Path, When: string(p.When), Every: p.Every, Existing: p.Existing}
+}
+
+func toS3(p *trigger.S3Poll) *contract.TriggerS3 {
+	if p == nil {
+		return nil
+	}
+	return new(contract.TriggerS3(*p))
 }
 
 func (h *triggerAPI) apiDeleteTrigger(ctx context.Context, in *TriggerPath) (*struct{}, error) {
@@ -223,22 +254,46 @@ func (h *triggerAPI) toTriggerBody(t trigger.Trigger) (contract.TriggerBody, err
 		},
 	}
 	if t.Kind == trigger.OnWebhook {
-		b.HookURL = t.HookURL(h.PublicURL)
+		b.HookURL = t.HookURL(h.PublicURL, "")
 	}
 	b.Paused = t.Paused
-	if p := t.HTTP; p != nil {
-		b.HTTP = &contract.TriggerHTTP{URL: p.URL, Connection: p.Connection, Path: p.Path, When: string(p.When), Every: p.Every, Existing: p.Existing}
-	}
-	if t.S3 != nil {
-		b.S3 = new(contract.TriggerS3(*t.S3))
-	}
+	b.HTTP, b.S3 = toHTTP(t.HTTP), toS3(t.S3)
 	if t.Join != nil {
 		b.Within, b.By = t.Join.Within, t.Join.By
 		for _, c := range t.Join.All {
-			b.All = append(b.All, contract.TriggerCondition{Name: c.Name, Kind: string(c.Kind), Sources: c.Sources, States: c.States, Stages: c.Stages, Filter: c.Filter, By: c.By})
+			b.All = append(b.All, contract.TriggerCondition{
+				Name: c.Name, Kind: string(c.Kind), Sources: c.Sources, States: c.States, Stages: c.Stages, Signature: string(c.Signature), Secret: c.Secret,
+				HTTP: toHTTP(c.HTTP), S3: toS3(c.S3), Filter: c.Filter, By: c.By,
+			})
 		}
 	}
 	return b, err
+}
+
+// ownPolls are the polls of a trigger without a join.
+func ownPolls(list []trigger.Polls) *contract.TriggerPolls {
+	if len(list) == 0 || list[0].Condition != "" {
+		return nil
+	}
+	return toTriggerPolls(list[0])
+}
+
+func (h *triggerAPI) toConditionState(t trigger.Trigger, c trigger.ConditionState) contract.TriggerConditionState {
+	out := contract.TriggerConditionState{Name: c.Condition.Name}
+	if c.Condition.Kind == trigger.OnWebhook {
+		out.HookURL = t.HookURL(h.PublicURL, c.Condition.Name)
+	}
+	if c.Polls != nil {
+		out.Polls = toTriggerPolls(*c.Polls)
+	}
+	if c.Joined != nil {
+		out.Joined = new(toArrival(*c.Joined))
+	}
+	if c.Ignored != nil {
+		out.Ignored = new(toTriggerDelivery(*c.Ignored))
+		out.Ignored.Event = nil
+	}
+	return out
 }
 
 func toTriggerPolls(p trigger.Polls) *contract.TriggerPolls {
@@ -262,20 +317,24 @@ func (h *triggerAPI) apiTriggerJoins(ctx context.Context, in *TriggerPath) (*bod
 	for _, p := range list {
 		j := contract.TriggerJoin{Key: p.Key, ExpiresAt: p.ExpiresAt}
 		for _, c := range p.Conditions {
-			a := contract.TriggerArrival{Name: c.Condition, Subject: c.Subject, SourceID: c.SourceID}
-			if c.Subject != "" {
-				a.At = &c.At
-			}
-			j.Conditions = append(j.Conditions, a)
+			j.Conditions = append(j.Conditions, toArrival(c))
 		}
 		out.Joins = append(out.Joins, j)
 	}
 	return reply(out), nil
 }
 
+func toArrival(a trigger.Arrival) contract.TriggerArrival {
+	out := contract.TriggerArrival{Name: a.Condition, Subject: a.Subject, SourceID: a.SourceID}
+	if a.Subject != "" {
+		out.At = &a.At
+	}
+	return out
+}
+
 func toTriggerDelivery(d trigger.Delivery) contract.TriggerDelivery {
 	return contract.TriggerDelivery{
-		ID: d.ID, Subject: d.Subject, Outcome: string(d.Outcome), Reason: d.Reason, Message: d.Message, Event: d.Payload,
+		ID: d.ID, Condition: d.Condition, Subject: d.Subject, Outcome: string(d.Outcome), Reason: d.Reason, Message: d.Message, Event: d.Payload,
 		SourceID: d.SourceID, ExecutionID: d.ExecutionID, At: d.At,
 	}
 }

@@ -31,11 +31,12 @@ func New(c Config) *Endpoint { return &Endpoint{c} }
 // Mount adds the endpoint to r. It limits the requests from one address.
 func (h *Endpoint) Mount(r chi.Router) {
 	r.With(h.Site.Limit).Post("/hooks/{hook}", h.Site.Handler(h.receive))
+	r.With(h.Site.Limit).Post("/hooks/{hook}/{condition}", h.Site.Handler(h.receive))
 }
 
 // answer is the body of a response.
 type answer struct {
-	DeliveryID  uuid.UUID  `json:"delivery_id"`
+	DeliveryID  uuid.UUID  `json:"delivery_id"` // of WAITING: the ID of the join
 	Outcome     string     `json:"outcome"`
 	Message     string     `json:"message,omitempty"`
 	ExecutionID *uuid.UUID `json:"execution_id,omitempty"`
@@ -43,7 +44,7 @@ type answer struct {
 }
 
 // receive responds with 202 for an event that launched an execution, and with 200 for one that
-// launched none.
+// launched none or waits for other conditions.
 func (h *Endpoint) receive(w http.ResponseWriter, r *http.Request) error {
 	id, err := request.ParseID(chi.URLParam(r, "hook"), "webhook")
 	if err != nil {
@@ -56,7 +57,7 @@ func (h *Endpoint) receive(w http.ResponseWriter, r *http.Request) error {
 		}
 		return apperr.New(apperr.Invalid, "The body of the request could not be read.")
 	}
-	d, err := h.Triggers.Receive(r.Context(), id, trigger.Request{Header: r.Header, Query: r.URL.Query(), Body: body})
+	d, err := h.Triggers.Receive(r.Context(), id, trigger.Request{Condition: chi.URLParam(r, "condition"), Header: r.Header, Query: r.URL.Query(), Body: body})
 	if err != nil {
 		return err
 	}

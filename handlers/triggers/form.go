@@ -43,7 +43,7 @@ func typedTrigger(t trigger.Trigger) typed {
 	if t.Priority != nil {
 		out.priority = strconv.Itoa(*t.Priority)
 	}
-	out.poll, out.join = storedPoll(t), storedJoin(t)
+	out.poll, out.join = storedPoll(t.HTTP, t.S3), storedJoin(t)
 	return out
 }
 
@@ -53,7 +53,7 @@ func (t typed) spec() (trigger.Spec, error) {
 		Name: t.name, Kind: t.kind, States: t.states, Stages: t.stages, Signature: trigger.Signature(t.signature), Secret: t.secret, Filter: t.filter,
 		Workflow: strings.TrimSpace(t.workflow), Version: strings.TrimSpace(t.version), Enabled: t.enabled,
 	}
-	t.poll.fill(&sp)
+	sp.HTTP, sp.S3 = t.poll.settings(sp.Kind)
 	t.join.fill(&sp)
 	for line := range strings.Lines(t.sources) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -156,7 +156,10 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 	case trigger.OnModel:
 		m.Stages = choices(trigger.ModelStages(), t.stages)
 	case trigger.OnAll:
-		m.Join = t.join.form()
+		var err error
+		if m.Join, err = h.joinForm(r, t.join); err != nil {
+			return err
+		}
 	case trigger.OnHTTP, trigger.OnS3:
 		var err error
 		if m.Poll, err = h.pollForm(r, t, former); err != nil {

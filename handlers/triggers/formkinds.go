@@ -2,7 +2,6 @@ package triggers
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -32,30 +31,33 @@ func polledOf(f url.Values) polled {
 	}
 }
 
-func storedPoll(t trigger.Trigger) polled {
+// storedPoll returns the fields of what a trigger or a condition polls.
+func storedPoll(h *trigger.HTTPPoll, b *trigger.S3Poll) polled {
 	switch {
-	case t.HTTP != nil:
-		return polled{connection: t.HTTP.Connection, address: t.HTTP.URL + t.HTTP.Path, when: string(t.HTTP.When), every: t.HTTP.Every, existing: t.HTTP.Existing}
-	case t.S3 != nil:
-		return polled{connection: t.S3.Connection, bucket: t.S3.Bucket, prefix: t.S3.Prefix, pattern: t.S3.Pattern, every: t.S3.Every, existing: t.S3.Existing}
+	case h != nil:
+		return polled{connection: h.Connection, address: h.URL + h.Path, when: string(h.When), every: h.Every, existing: h.Existing}
+	case b != nil:
+		return polled{connection: b.Connection, bucket: b.Bucket, prefix: b.Prefix, pattern: b.Pattern, every: b.Every, existing: b.Existing}
 	}
 	return newPoll()
 }
 
-// fill sets the source that a trigger polls. An address is a URL, or a path below the selected
-// connection.
-func (p polled) fill(sp *trigger.Spec) {
-	switch sp.Kind { //nolint:exhaustive // the others do not poll
+// settings returns what a trigger or a condition of a kind polls. An address is a URL, or a path below the
+// selected connection.
+func (p polled) settings(kind trigger.Kind) (*trigger.HTTPPoll, *trigger.S3Poll) {
+	switch kind { //nolint:exhaustive // the others do not poll
 	case trigger.OnHTTP:
-		sp.HTTP = &trigger.HTTPPoll{Connection: p.connection, When: trigger.When(p.when), Every: p.every, Existing: p.existing}
+		h := &trigger.HTTPPoll{Connection: p.connection, When: trigger.When(p.when), Every: p.every, Existing: p.existing}
 		if p.connection == "" {
-			sp.HTTP.URL = p.address
+			h.URL = p.address
 		} else {
-			sp.HTTP.Path = p.address
+			h.Path = p.address
 		}
+		return h, nil
 	case trigger.OnS3:
-		sp.S3 = &trigger.S3Poll{Connection: p.connection, Bucket: p.bucket, Prefix: p.prefix, Pattern: p.pattern, Every: p.every, Existing: p.existing}
+		return nil, &trigger.S3Poll{Connection: p.connection, Bucket: p.bucket, Prefix: p.prefix, Pattern: p.pattern, Every: p.every, Existing: p.existing}
 	}
+	return nil, nil
 }
 
 // pollForm are the fields of a trigger that polls.
@@ -74,17 +76,29 @@ func (h *Pages) pollForm(r *http.Request, t typed, former string) (*views.Trigge
 		kind = connection.S3
 	}
 	out.NewURL = views.NewConnectionURL(kind)
-	list, err := h.Connections.List(r.Context(), kind)
-	if err != nil && !apperr.Is(err, apperr.Forbidden) { // without the permission to use connections, there are none to choose
+	list, err := h.connections(r, kind)
+	if err != nil {
 		return nil, err
 	}
 	if !out.Bucket {
 		out.Connections = append(out.Connections, ui.Option{Name: "No connection", Selected: p.connection == ""})
 	}
-	for _, c := range list {
-		out.Connections = append(out.Connections, ui.Option{Value: c.Name, Name: c.Name, Selected: c.Name == p.connection})
+	for _, name := range list {
+		out.Connections = append(out.Connections, ui.Option{Value: name, Name: name, Selected: name == p.connection})
 	}
 	return out, nil
+}
+
+// connections returns the names of the connections of a kind: none without the permission to use them.
+func (h *Pages) connections(r *http.Request, kind string) (names []string, err error) {
+	list, err := h.Connections.List(r.Context(), kind)
+	if err != nil && !apperr.Is(err, apperr.Forbidden) {
+		return nil, err
+	}
+	for _, c := range list {
+		names = append(names, c.Name)
+	}
+	return names, nil
 }
 
 // radios are options as pairs of a value and a name.
@@ -93,112 +107,6 @@ func radios(chosen string, pairs ...string) (list []ui.Option) {
 		list = append(list, ui.Option{Value: pair[0], Name: pair[1], Selected: pair[0] == chosen})
 	}
 	return list
-}
-
-// joined are the fields of a trigger on several events, as they were typed.
-type joined struct {
-	conditions []condition
-	within, by string
-}
-
-// condition are the fields of a condition. waits is a kind with states or stages, such as model:production.
-type condition struct{ name, waits, sources, filter, by string }
-
-func newJoin() joined {
-	return joined{within: trigger.DefaultWithin, conditions: []condition{{waits: string(trigger.OnDataset)}, {waits: string(trigger.OnDataset)}}}
-}
-
-func joinedOf(f url.Values) joined {
-	j := joined{within: f.Get("within"), by: f.Get("by")}
-	for i := range trigger.MaxConditions + 1 {
-		at := fmt.Sprintf("all.%d.", i)
-		if !f.Has(at + "name") {
-			break
-		}
-		j.conditions = append(j.conditions, condition{f.Get(at + "name"), f.Get(at + "waits"), f.Get(at + "sources"), f.Get(at + "filter"), f.Get(at + "by")})
-	}
-	return j
-}
-
-func storedJoin(t trigger.Trigger) joined {
-	if t.Join == nil {
-		return newJoin()
-	}
-	j := joined{within: t.Join.Within, by: t.Join.By}
-	for _, c := range t.Join.All {
-		j.conditions = append(j.conditions, condition{c.Name, waitsOf(c), strings.Join(c.Sources, ", "), c.Filter, c.By})
-	}
-	return j
-}
-
-// change adds or removes a condition if the form requests it.
-func (j *joined) change(f url.Values) bool {
-	if f.Has("add") {
-		j.conditions = append(j.conditions, condition{waits: string(trigger.OnDataset)})
-		return true
-	}
-	i, err := strconv.Atoi(f.Get("remove"))
-	if err != nil || i < 0 || i >= len(j.conditions) {
-		return false
-	}
-	j.conditions = slices.Delete(j.conditions, i, i+1)
-	return true
-}
-
-func (j joined) fill(sp *trigger.Spec) {
-	if sp.Kind != trigger.OnAll {
-		return
-	}
-	sp.Join = &trigger.Join{Within: j.within, By: j.by}
-	for _, c := range j.conditions {
-		kind, which, _ := strings.Cut(c.waits, ":")
-		of := trigger.Condition{Name: c.name, Kind: trigger.Kind(kind), Sources: strings.Split(c.sources, ","), Filter: c.filter, By: c.by}
-		switch of.Kind { //nolint:exhaustive // the others have neither
-		case trigger.OnExecution:
-			of.States = strings.Split(which, ",")
-		case trigger.OnModel:
-			of.Stages = strings.Split(which, ",")
-		}
-		sp.Join.All = append(sp.Join.All, of)
-	}
-}
-
-func (j joined) form() *views.TriggerJoinForm {
-	out := &views.TriggerJoinForm{Within: j.within, By: j.by, CanAdd: len(j.conditions) < trigger.MaxConditions}
-	for i, c := range j.conditions {
-		out.Conditions = append(out.Conditions, views.TriggerConditionForm{
-			Index: strconv.Itoa(i), Title: fmt.Sprintf("Condition %d", i+1), Name: c.name, Sources: c.sources, Filter: c.filter, By: c.by,
-			Waits: waitOptions(c.waits), CanRemove: len(j.conditions) > 2,
-		})
-	}
-	return out
-}
-
-// waitsOf describes what a condition waits for, in the format of the form.
-func waitsOf(c trigger.Condition) string {
-	which := append(slices.Clone(c.States), c.Stages...)
-	if len(which) == 0 {
-		return string(c.Kind)
-	}
-	return string(c.Kind) + ":" + strings.Join(which, ",")
-}
-
-// waitOptions are the choices of what a condition can wait for, including a selected combination
-// that the list lacks.
-func waitOptions(chosen string) []ui.Option {
-	pairs := []string{
-		"dataset", "A new version of a dataset", "model", "A new version of a model",
-		"model:staging", "A model enters staging", "model:production", "A model enters production", "model:archived", "A model is archived",
-		"artifact", "A new artifact",
-		"execution:SUCCEEDED", "An execution succeeds", "execution:FAILED", "An execution fails", "execution:CANCELLED", "An execution is cancelled",
-		"execution:SUCCEEDED,FAILED,CANCELLED", "An execution ends",
-		"event", "An event of the feed",
-	}
-	if !slices.Contains(pairs, chosen) && chosen != "" {
-		kind, which, _ := strings.Cut(chosen, ":")
-		pairs = append(pairs, chosen, strings.TrimSpace(kind+" "+strings.ToLower(strings.ReplaceAll(which, ",", " or "))))
-	}
-	return radios(chosen, pairs...)
 }
 
 // formField is the field of the form for a path of a spec.
@@ -212,10 +120,27 @@ func formField(path string) string {
 			return field
 		}
 	}
-	if index, field, ok := strings.Cut(strings.TrimPrefix(path, "all."), "."); ok && strings.HasPrefix(path, "all.") && slices.Contains([]string{"kind", "states", "stages"}, field) {
-		return "all." + index + ".waits"
+	if rest, ok := strings.CutPrefix(path, "all."); ok {
+		if index, field, ok := strings.Cut(rest, "."); ok {
+			return "all." + index + "." + conditionField(field)
+		}
 	}
 	return path
+}
+
+// conditionField is the field of the form for a field of a condition.
+func conditionField(field string) string {
+	switch field {
+	case "kind", "states", "stages", "http.when":
+		return "waits"
+	case "http.url", "http.path":
+		return "address"
+	case "http.connection":
+		return "portal"
+	case "s3.connection":
+		return "store"
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(field, "http."), "s3.")
 }
 
 // problems are the errors of a form with links to their fields, in the order of the form.

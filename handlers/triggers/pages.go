@@ -2,6 +2,7 @@
 package triggers
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -77,7 +78,10 @@ func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
 		row := rowOf(r, t)
 		a := activities[t.ID]
 		row.Launches = units.Number(int64(a.Launches))
-		if row.Problem = polls[t.ID].Error; t.Paused != "" {
+		for _, p := range polls[t.ID] {
+			row.Problem = cmp.Or(row.Problem, p.Error)
+		}
+		if t.Paused != "" {
 			row.Problem = t.Paused
 		}
 		counts := map[trigger.Outcome]int{}

@@ -70,9 +70,6 @@ func settingFacts(t trigger.Trigger) (list []ui.Fact) {
 	case t.S3 != nil:
 		connected(t.S3.Connection)
 	case t.Join != nil:
-		for _, c := range t.Join.All {
-			list = append(list, ui.Fact{Name: c.Name, Value: conditionWords(c), Note: c.Filter})
-		}
 		key := ui.Fact{Name: "Key", Value: "none"}
 		if t.Join.By != "" {
 			key.Value, key.Mono = t.Join.By, true
@@ -84,30 +81,31 @@ func settingFacts(t trigger.Trigger) (list []ui.Fact) {
 
 // conditionWords describes what a condition waits for.
 func conditionWords(c trigger.Condition) string {
-	return about(trigger.Trigger{Spec: trigger.Spec{Kind: c.Kind, Sources: c.Sources, States: c.States, Stages: c.Stages}})
+	return about(trigger.Trigger{Spec: trigger.Spec{Kind: c.Kind, Sources: c.Sources, States: c.States, Stages: c.Stages, Signature: c.Signature, HTTP: c.HTTP, S3: c.S3}})
 }
 
 // standing fills in the state of a trigger: its polls, the joins that wait, and the launches
 // that are repeated.
 func (h *Pages) standing(r *http.Request, t trigger.Trigger, m *views.Trigger, first bool) error {
 	m.Paused = t.Paused
-	polls, err := h.Triggers.PollsOf(r.Context(), t)
-	if err != nil {
-		return err
-	}
 	clock := h.Page.Clock(r)
-	if polls != nil {
-		m.Polls = pollsModel(clock, t, *polls)
-		if mayChange(r, t) && t.Enabled {
-			m.Polls.PollURL = views.TriggerPartURL(t.Name, "poll")
-		}
+	pollURL := ""
+	if mayChange(r, t) && t.Enabled {
+		pollURL = views.TriggerPartURL(t.Name, "poll")
 	}
 	if t.Join != nil {
-		partials, count, err := h.Triggers.Partials(r.Context(), t)
+		if err := h.joins(r, t, m, pollURL); err != nil {
+			return err
+		}
+	} else {
+		polls, err := h.Triggers.PollsOf(r.Context(), t)
 		if err != nil {
 			return err
 		}
-		m.Joins = joinsModel(clock, partials, count)
+		if len(polls) > 0 {
+			m.Polls = pollsModel(clock, t.Enabled, t.Conditions()[0], polls[0])
+			m.Polls.PollURL = pollURL
+		}
 	}
 	if !first {
 		return nil
@@ -130,6 +128,50 @@ func (h *Pages) standing(r *http.Request, t trigger.Trigger, m *views.Trigger, f
 	return nil
 }
 
+// joins fills in the state of a join: what its conditions received, and the events that wait for others.
+func (h *Pages) joins(r *http.Request, t trigger.Trigger, m *views.Trigger, pollURL string) error {
+	clock := h.Page.Clock(r)
+	partials, count, err := h.Triggers.Partials(r.Context(), t)
+	if err != nil {
+		return err
+	}
+	m.Joins = joinsModel(clock, partials, count)
+	states, err := h.Triggers.ConditionStates(r.Context(), t)
+	if err != nil {
+		return err
+	}
+	m.Conditions = &views.TriggerConditions{}
+	for _, s := range states {
+		row := conditionModel(clock, t.Enabled, s)
+		if s.Condition.Kind == trigger.OnWebhook {
+			row.HookURL = t.HookURL(h.PublicURL, s.Condition.Name)
+		}
+		if s.Polls != nil {
+			m.Conditions.PollURL = pollURL
+		}
+		m.Conditions.Rows = append(m.Conditions.Rows, row)
+	}
+	return nil
+}
+
+// conditionModel is what a condition waits for and what it received last.
+func conditionModel(clock ui.Clock, enabled bool, s trigger.ConditionState) views.TriggerCondition {
+	row := views.TriggerCondition{Name: s.Condition.Name, About: conditionWords(s.Condition), Filter: s.Condition.Filter, Key: s.Condition.By}
+	if s.Joined != nil {
+		row.Joined = &views.TriggerArrival{Name: s.Condition.Name, Subject: s.Joined.Subject, At: clock.Moment(s.Joined.At)}
+		if s.Joined.SourceID != nil {
+			row.Joined.URL = views.ExecutionURL(s.Joined.SourceID.String())
+		}
+	}
+	if s.Ignored != nil {
+		row.Ignored, row.Why = new(outcomeOf(clock, *s.Ignored)), s.Ignored.Message
+	}
+	if s.Polls != nil {
+		row.Polls = pollsModel(clock, enabled, s.Condition, *s.Polls)
+	}
+	return row
+}
+
 func more(n int) string {
 	if n <= 0 {
 		return ""
@@ -137,7 +179,7 @@ func more(n int) string {
 	return fmt.Sprintf("and %s more", units.Number(int64(n)))
 }
 
-func pollsModel(clock ui.Clock, t trigger.Trigger, p trigger.Polls) *views.TriggerPolls {
+func pollsModel(clock ui.Clock, enabled bool, c trigger.Condition, p trigger.Polls) *views.TriggerPolls {
 	out := &views.TriggerPolls{Error: p.Error}
 	if p.Error != "" {
 		out.Attempts = "Poll failed"
@@ -150,10 +192,10 @@ func pollsModel(clock ui.Clock, t trigger.Trigger, p trigger.Polls) *views.Trigg
 		last.Moment = new(clock.Moment(*p.Last))
 	}
 	next := ui.Fact{Name: "Next poll", Value: "when turned on"}
-	if t.Enabled {
+	if enabled {
 		next.Moment = new(clock.Moment(p.Next))
 	}
-	out.Facts = []ui.Fact{last, next, {Name: "Every", Value: units.Exact(t.Every())}}
+	out.Facts = []ui.Fact{last, next, {Name: "Every", Value: units.Exact(c.Every())}}
 	if p.Status != "" {
 		out.Facts = append(out.Facts, ui.Fact{Name: "Found", Value: p.Status})
 	}

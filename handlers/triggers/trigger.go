@@ -55,7 +55,7 @@ func (h *Pages) model(r *http.Request, t trigger.Trigger) (views.Trigger, error)
 		m.EditURL, m.DeleteURL = views.TriggerPartURL(t.Name, "edit"), views.TriggerPartURL(t.Name, "delete")
 	}
 	if t.Kind == trigger.OnWebhook {
-		m.HookURL = t.HookURL(h.PublicURL)
+		m.HookURL = t.HookURL(h.PublicURL, "")
 	}
 	before, err := beforeOf(r)
 	if err != nil {

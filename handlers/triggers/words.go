@@ -54,7 +54,7 @@ func wordsOf(kind trigger.Kind) words {
 	case trigger.OnAll:
 		return words{
 			name: "Several events", short: "All events have happened", filter: "images.version == labels.version", inputs: `{"images": "{{ images.value }}"}`,
-			event: "Expressions can read the event of each condition by its name, and join with key and started.",
+			event: "Expressions can read the event of each condition by its name, such as push.payload of a webhook, and join with key and started.",
 		}
 	case trigger.OnExecution:
 	}
@@ -72,7 +72,12 @@ func exampleOf(t trigger.Trigger) map[string]any {
 	}
 	event := map[string]any{"join": map[string]any{"key": "2026-11-24", "started": "2026-11-24T06:00:00Z"}}
 	for _, c := range t.Join.All {
-		for _, v := range exampleOfKind(c.Kind) {
+		example := exampleOfKind(c.Kind)
+		if c.Kind == trigger.OnWebhook {
+			event[c.Name] = example
+			continue
+		}
+		for _, v := range example {
 			event[c.Name] = v
 		}
 	}

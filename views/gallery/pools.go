@@ -74,13 +74,25 @@ func pool(f views.Page) views.Pool {
 				Options: []ui.Option{{Name: "Select…"}, {Value: "3", Name: "acme / research / speech (team)"}},
 			}},
 		},
+		Shares: []views.PoolShare{
+			{Name: "acme", URL: "#", Kind: "tenant", Running: "5", GPUs: "5", Queued: "2", GPUHours: "812.4", TaskHours: "1240.0"},
+			{Name: "acme / research / vision", URL: "#", Kind: "team", Running: "4 of 10", GPUs: "4 of 4", Queued: "2", GPUHours: "790.1", TaskHours: "1031.5"},
+		},
+		LimitForm: views.AdminForm{
+			ID: "limit-form", Label: "Limit", Action: "#", Buttons: []views.AdminButton{{Text: "Set the limit"}},
+			Fields: []views.AdminField{
+				{ID: "limit-node", Name: "node", Label: "Limit for", Help: "The limit applies to all projects below it together.", Options: []ui.Option{{Name: "Select…"}, {Value: "3", Name: "acme / research / speech (team)"}}},
+				{ID: "limit-tasks", Name: "tasks", Label: "Running tasks", Help: "Leave both fields empty to remove the limit.", Optional: true},
+				{ID: "limit-gpus", Name: "gpus", Label: "GPUs in use", Optional: true},
+			},
+		},
 		Facts: []ui.Fact{{Name: "Created", Moment: &created}, {Name: "By", Value: "Jonas Weber"}, {Name: "Lost after", Value: "1 min without a heartbeat"}},
 	}
 }
 
 func poolWithoutWorkers(f views.Page) views.Pool {
 	m := pool(f)
-	m.Fresh, m.Tokens, m.Draining, m.Restricted, m.Access = nil, nil, true, false, nil
+	m.Fresh, m.Tokens, m.Draining, m.Restricted, m.Access, m.Shares = nil, nil, true, false, nil, nil
 	m.Live.Workers, m.Live.More = nil, ""
 	m.Live.Notice = &views.AdminNotice{Kind: "warn", Strong: "No worker is connected.", Text: "2 tasks wait for this pool and can run nowhere else."}
 	return m

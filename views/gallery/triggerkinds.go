@@ -27,15 +27,26 @@ func pollingTrigger(f views.Page) views.Trigger {
 func joiningTrigger(f views.Page) views.Trigger {
 	m := triggerPage(f)
 	m.Page, m.HookURL, m.Trial = frame(f, "retrain-daily", views.SectionTriggers), "", nil
-	m.Row.Name, m.Row.About = "retrain-daily", "All of images, labels within 24 h"
+	m.Row.Name, m.Row.About = "retrain-daily", "All of images, labels, approved within 24 h"
 	m.Facts = []ui.Fact{
-		{Name: "Waits for", Value: m.Row.About}, {Name: "images", Value: "New version of dataset digits-images"}, {Name: "labels", Value: "New version of dataset digits-labels"}, {Name: "Key", Value: "dataset.facts.date", Mono: true},
+		{Name: "Waits for", Value: m.Row.About}, {Name: "Key", Value: "dataset.facts.date", Mono: true},
 		{Name: "Launches", Value: "digits.train", URL: "#", Note: "latest"}, {Name: "Owner", Value: "Amara Okafor"},
 	}
 	at := func(before time.Duration) ui.Moment { return clock().Moment(ago(before)) }
 	m.Joins = &views.TriggerJoins{More: "and 3 more", Rows: []views.TriggerJoin{
 		{Key: "2026-11-23", Expires: at(-2 * time.Hour), Conditions: []views.TriggerArrival{{Name: "images", Subject: "dataset.registered digits-images@41", URL: "#", At: at(22 * time.Hour)}, {Name: "labels"}}},
 		{Key: "2026-11-24", Expires: at(-23 * time.Hour), Conditions: []views.TriggerArrival{{Name: "images"}, {Name: "labels", Subject: "dataset.registered digits-labels@17", At: at(time.Hour)}}},
+	}}
+	m.Conditions = &views.TriggerConditions{PollURL: "#", Rows: []views.TriggerCondition{
+		{Name: "images", About: "New version of dataset digits-images", Joined: &views.TriggerArrival{Name: "images", Subject: "dataset.registered digits-images@41", URL: "#", At: at(22 * time.Hour)}},
+		{
+			Name: "labels", About: "New object in lake/labels/ (*.csv)", Key: "object.name", Joined: &views.TriggerArrival{Name: "labels", Subject: "labels/2026-11-24.csv", At: at(time.Hour)},
+			Polls: &views.TriggerPolls{Attempts: "Poll failed", Error: "lake.example did not respond within 30 s.", Facts: []ui.Fact{{Name: "Last poll", Moment: new(at(5 * time.Minute))}, {Name: "Next poll", Moment: new(at(-5 * time.Minute))}, {Name: "Every", Value: "5 min"}, {Name: "Found", Value: "17 objects, 1 new or changed"}}},
+		},
+		{
+			Name: "approved", About: "Webhook, with a bearer token", Key: "payload.date", Filter: "payload.approved", HookURL: "https://flowforge.example/hooks/01a20ed6-0642-7cf9-a767-37d43b5c9263/approved",
+			Ignored: new(outcome("SKIPPED", "Skipped", 8*time.Minute)), Why: "The filter is false: payload.approved",
+		},
 	}}
 	return m
 }
@@ -79,6 +90,14 @@ func joinTriggerForm(f views.Page) views.TriggerForm {
 		{Index: "0", Title: "Condition 1", Name: "images", Sources: "digits-images", Waits: waits, CanRemove: true},
 		{Index: "1", Title: "Condition 2", Name: "labels", Sources: "digits-labels", Waits: waits, CanRemove: true, Filter: "dataset.facts.rows > 100"},
 		{Index: "2", Title: "Condition 3", Waits: waits, CanRemove: true},
+		{
+			Index: "3", Title: "Condition 4", Name: "approved", CanRemove: true, By: "payload.date", Waits: []ui.Option{{Value: "webhook", Name: "A webhook arrives", Selected: true}},
+			Signatures: []ui.Option{{Value: "bearer", Name: "Bearer token", Selected: true}}, Secrets: []ui.Option{{Name: "Choose a secret"}, {Value: "portal", Name: "portal", Selected: true}},
+		},
+		{
+			Index: "4", Title: "Condition 5", Name: "files", CanRemove: true, By: "object.name", Waits: []ui.Option{{Value: "s3", Name: "An object in a bucket", Selected: true}},
+			Buckets: []ui.Option{{Value: "lake", Name: "lake", Selected: true}}, Prefix: "raw/", Every: "5 min", Existing: []ui.Option{{Value: "false", Name: "Ignore", Selected: true}, {Value: "true", Name: "Count as events"}},
+		},
 	}}
 	return m
 }

@@ -103,3 +103,26 @@ type NewPoolToken struct {
 
 	Token string `json:"token" doc:"The token for flowforge worker; returned only once"`
 }
+
+// PoolLimit is what the projects at and below a node may run in a pool at the same time.
+type PoolLimit struct {
+	Tasks *int `json:"tasks,omitempty" minimum:"0" maximum:"2147483647" doc:"Maximum number of running tasks; absent: no limit"`
+	GPUs  *int `json:"gpus,omitempty" minimum:"0" maximum:"2147483647" doc:"Maximum number of GPUs in use; absent: no limit"`
+}
+
+// PoolShare is what a node uses of a pool, with all nodes below it.
+type PoolShare struct {
+	Node      PoolAccessNode `json:"node"`
+	Limit     PoolLimit      `json:"limit"`
+	Running   int            `json:"running" doc:"Running tasks"`
+	GPUs      int            `json:"gpus" doc:"GPUs of the running tasks"`
+	Queued    int            `json:"queued" doc:"Tasks that wait for a worker"`
+	Ended     int            `json:"ended" doc:"Tasks that ended in the last 30 days"`
+	TaskHours float64        `json:"task_hours" doc:"Hours of the running tasks and of those that ended in the last 30 days"`
+	GPUHours  float64        `json:"gpu_hours" doc:"GPU hours of the running tasks and of those that ended in the last 30 days"`
+}
+
+// PoolShareList are the nodes that have a limit in a pool or use it, by path.
+type PoolShareList struct {
+	Shares []PoolShare `json:"shares" doc:"At most 500"`
+}

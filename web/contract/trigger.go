@@ -53,12 +53,27 @@ type TriggerS3 struct {
 // TriggerCondition is an event for which a trigger of the kind all waits.
 type TriggerCondition struct {
 	Name    string   `json:"name" minLength:"1" maxLength:"40" doc:"Name by which inputs read the event: lower-case letters, digits and underscores"`
-	Kind    string   `json:"kind" enum:"execution,artifact,dataset,model,event"`
-	Sources []string `json:"sources" maxItems:"50" doc:"Names, as for triggers of this kind"`
+	Kind    string   `json:"kind" enum:"execution,artifact,dataset,model,event,webhook,http,s3"`
+	Sources []string `json:"sources,omitempty" maxItems:"50" doc:"Names, as for triggers of this kind"`
 	States  []string `json:"states,omitempty" maxItems:"3" enum:"SUCCEEDED,FAILED,CANCELLED"`
 	Stages  []string `json:"stages,omitempty" maxItems:"4" enum:"staging,production,archived,none"`
-	Filter  string   `json:"filter,omitempty" maxLength:"4096" doc:"Expression; events for which it is false are ignored"`
-	By      string   `json:"by,omitempty" maxLength:"4096" doc:"Expression for the key of this condition, instead of the trigger's"`
+
+	Signature string       `json:"signature,omitempty" enum:"github,gitlab,standard,bearer" doc:"For webhook: how the sender signs"`
+	Secret    string       `json:"secret,omitempty" maxLength:"200" doc:"For webhook: name of a secret of the project"`
+	HTTP      *TriggerHTTP `json:"http,omitempty" doc:"For http: the address to poll"`
+	S3        *TriggerS3   `json:"s3,omitempty" doc:"For s3: the objects to wait for"`
+
+	Filter string `json:"filter,omitempty" maxLength:"4096" doc:"Expression; events for which it is false are ignored"`
+	By     string `json:"by,omitempty" maxLength:"4096" doc:"Expression for the key of this condition, instead of the trigger's"`
+}
+
+// TriggerConditionState is what a condition received last.
+type TriggerConditionState struct {
+	Name    string           `json:"name"`
+	HookURL string           `json:"hook_url,omitempty" doc:"For webhook: address for the sender's requests"`
+	Polls   *TriggerPolls    `json:"polls,omitempty" doc:"State of the polls, for http and s3"`
+	Joined  *TriggerArrival  `json:"joined,omitempty" doc:"Newest event that became part of a join"`
+	Ignored *TriggerDelivery `json:"ignored,omitempty" doc:"Newest event that did not, with the reason; without its data"`
 }
 
 // TriggerPolls is the state of a trigger that polls.
@@ -112,6 +127,8 @@ type TriggerBody struct {
 
 	Paused string        `json:"paused,omitempty" doc:"Reason why FlowForge turned the trigger off"`
 	Polls  *TriggerPolls `json:"polls,omitempty" doc:"State of the polls, for http and s3"`
+
+	Conditions []TriggerConditionState `json:"conditions,omitempty" doc:"States of the conditions, for all; only in the response for a single trigger"`
 }
 
 // TriggerList are the triggers of a project.
@@ -121,9 +138,10 @@ type TriggerList struct {
 
 // TriggerDelivery is an event that reached a trigger.
 type TriggerDelivery struct {
-	ID          uuid.UUID       `json:"id"`
+	ID          uuid.UUID       `json:"id" doc:"ID of the delivery; for WAITING, ID of the join"`
+	Condition   string          `json:"condition,omitempty" doc:"Condition that received the event, for all"`
 	Subject     string          `json:"subject" doc:"Short description of the event"`
-	Outcome     string          `json:"outcome" enum:"LAUNCHED,SKIPPED,FAILED,REJECTED"`
+	Outcome     string          `json:"outcome" enum:"LAUNCHED,SKIPPED,FAILED,REJECTED,WAITING" doc:"WAITING, only in the response of redeliver: the event is part of a join that waits for others"`
 	Reason      string          `json:"reason,omitempty" doc:"Reason code: filter, depth, loop, ping, inputs, access, unavailable, signature, off, key, joined or expired"`
 	Message     string          `json:"message,omitempty"`
 	Event       json.RawMessage `json:"event,omitempty" doc:"Data that expressions can read; stored for the last 20 deliveries of a trigger"`

@@ -44,7 +44,7 @@ const startingGrace = 30 * time.Second
 func WaitCodes() []string {
 	return []string{
 		launcher.WaitUnschedulable, launcher.WaitImage, launcher.WaitStarting, launcher.WaitGang, launcher.WaitCluster, launcher.WaitResident,
-		launcher.WaitPoolEmpty, launcher.WaitPoolUnfit, launcher.WaitPoolBusy,
+		launcher.WaitPoolEmpty, launcher.WaitPoolUnfit, launcher.WaitPoolBusy, launcher.WaitPoolLimit,
 	}
 }
 
