@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/platform/certificate"
 	"github.com/flowforge/flowforge/platform/observability"
 )
@@ -151,14 +150,4 @@ func (a *App) Run(ctx context.Context) error {
 	case err := <-a.failed:
 		return err
 	}
-}
-
-// Migrate brings the schema of the database at url up to date.
-func Migrate(ctx context.Context, url string) error {
-	pool, err := db.Open(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	return db.Migrate(ctx, pool)
 }

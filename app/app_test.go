@@ -51,6 +51,10 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		{"a public address without TLS", func(c *Config) { c.PublicURL = "http://forge.example.com" }, "FLOWFORGE_PUBLIC_URL"},
 		{"a public address with a path", func(c *Config) { c.PublicURL = "https://example.com/forge" }, "FLOWFORGE_PUBLIC_URL"},
 		{"a provider without TLS", func(c *Config) { c.Providers = []oidc.Config{{Issuer: "http://login.example.com", ClientID: "x"}} }, "must be an https address"},
+		{"a direct address without the other", func(c *Config) { c.DatabaseSessionURL = "postgres://db/forge" }, "FLOWFORGE_DATABASE_SESSION_URL is set, and FLOWFORGE_DATABASE_URL is not"},
+		{"a direct address that is none", func(c *Config) {
+			c.DatabaseURL, c.DatabaseSessionURL = "postgres://pooler/forge", "postgres://db:x/forge"
+		}, "FLOWFORGE_DATABASE_SESSION_URL is not an address"},
 		{"sessions that expire at once", func(c *Config) { c.SessionLimits.Absolute = time.Hour }, "FLOWFORGE_SESSION_IDLE_HOURS"},
 		{"no directory", func(c *Config) { c.DataDir = "" }, "FLOWFORGE_DATA_DIR"},
 		{"no retention", func(c *Config) { c.LogRetentionDays = 0 }, "FLOWFORGE_LOG_RETENTION_DAYS"},

@@ -33,6 +33,9 @@ type Config struct {
 	Addr        string // host:port on which to serve
 	DataDir     string // folder with all data of the server
 	DatabaseURL string // "" runs a private PostgreSQL
+	// DatabaseSessionURL is the address of PostgreSQL itself if DatabaseURL is a connection pooler; "":
+	// DatabaseURL.
+	DatabaseSessionURL string
 	// DatabaseReadURL is a streaming replica of DatabaseURL, from which lists are read while they lack
 	// no change older than DatabaseReadLag; "": none.
 	DatabaseReadURL string
@@ -131,6 +134,9 @@ func (c Config) Problems() []error {
 	problems = append(problems, c.Events.Problems()...)
 	if c.DataDir == "" {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_DATA_DIR is empty"))
+	}
+	if c.DatabaseSessionURL != "" {
+		problems = append(problems, c.sessionProblems()...)
 	}
 	if c.DatabaseReadURL != "" {
 		problems = append(problems, c.replicaProblems()...)

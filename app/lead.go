@@ -55,7 +55,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	}
 	defer p.quotas.StepDown()
 	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.DriveQueues(),
+		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.DriveQueues(),
 	})
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 // process holds the lease.
 func (a *App) elector(p *parts, name string, other func()) (election.Elector, error) {
 	c := election.Config{
-		Pool: p.pool, Name: name, Holder: p.holder, Address: a.internalURL(), Timing: a.cfg.LeaseTiming, Logger: a.cfg.Log, OnOther: other,
+		Pool: p.direct.Pool, Name: name, Holder: p.holder, Address: a.internalURL(), Timing: a.cfg.LeaseTiming, Logger: a.cfg.Log, OnOther: other,
 	}
 	if a.cfg.Leases == LeasesKubernetes {
 		return a.kubernetesElector(c)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -56,7 +57,7 @@ func (a *App) checks(p *parts) []handlers.Check {
 		{Name: "disk", Required: a.cfg.DatabaseURL == "", Ready: func(context.Context) error { return a.diskReady(minFreeMiB) }},
 		{Name: "clickhouse", Ready: p.telemetry.Ready},
 		{Name: "quotas", Ready: p.quotas.Ready},
-	}, append(replicaChecks(p), storeChecks(p)...)...)
+	}, slices.Concat(a.sessionChecks(p), replicaChecks(p), storeChecks(p))...)
 }
 
 // serving fails until a new installation has its examples, and again once the server has

@@ -100,6 +100,9 @@ func (a *App) sources(p *parts) observability.Sources {
 			s := p.pool.Stat()
 			return observability.Pool{Used: int64(s.AcquiredConns()), Idle: int64(s.IdleConns()), Most: int64(s.MaxConns())}
 		},
+		Sessions: func() observability.Sessions {
+			return observability.Sessions{Open: p.direct.Count(), Most: a.maxSessions()}
+		},
 		Replica: replicaMetrics(p),
 		Failed: func(source string, err error) {
 			a.cfg.Log.Warn("some metrics cannot be collected", "source", source, "error", err)

@@ -41,7 +41,7 @@ func (a *App) openReplica(ctx context.Context, p *parts) error {
 	if a.cfg.DatabaseReadURL == "" {
 		return nil
 	}
-	pool, err := db.NewReadOnly(ctx, a.cfg.DatabaseReadURL, election.ApplicationName(p.holder))
+	pool, err := db.NewReadOnly(ctx, a.cfg.DatabaseReadURL, election.ApplicationName(p.holder), a.cfg.DatabaseSessionURL != "")
 	if err != nil {
 		return fmt.Errorf("FLOWFORGE_DATABASE_READ_URL: %w", oneLineError{err})
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -63,6 +62,7 @@ import (
 // parts are the services of a running server.
 type parts struct {
 	pool          *pgxpool.Pool
+	direct        *db.Sessions     // with PostgreSQL, which keep their state between transactions
 	replica       *replica.Replica // nil: none
 	watch         *db.Watch        // wakes loops when the database has changed
 	reads         db.DBTX          // runs the queries of lists: on the replica or on pool
@@ -156,30 +156,6 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	return p, a.startEngine(ctx, p)
 }
 
-// oneLineError removes the line breaks between the addresses that pgx tried.
-type oneLineError struct{ error }
-
-func (e oneLineError) Error() string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(e.error.Error()), " "), ".: ", ": ")
-}
-
-func (e oneLineError) Unwrap() error { return e.error }
-
-func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
-	pool, err := db.OpenNamed(ctx, url, election.ApplicationName(p.holder))
-	if err != nil {
-		return fmt.Errorf("FLOWFORGE_DATABASE_URL: %w", oneLineError{err})
-	}
-	a.onStop(pool.Close)
-	p.pool = pool
-	if err := db.Migrate(ctx, pool); err != nil {
-		return err
-	}
-	p.watch = db.NewWatch(pool, a.cfg.Log)
-	a.background("the watch of the database", p.watch.Run)
-	return nil
-}
-
 func (a *App) startTelemetry(p *parts, url string) error {
 	var err error
 	poll := time.Duration(0) // the embedded engine has no other server
@@ -270,7 +246,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.OptionHosts, Dialer: a.dialer(), Log: a.cfg.Log, Now: time.Now})
 	p.executions, err = execution.New(execution.Config{
 		Offers: p.options.Offers, UsePool: p.pools.Use,
-		Pool: p.pool, Reads: p.reads, Watch: p.watch, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
+		Pool: p.pool, Sessions: p.direct.Pool, Reads: p.reads, Watch: p.watch, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
 		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
 	})
@@ -283,7 +259,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 // startJobs starts workers for the queues that any number of servers may process.
 func (a *App) startJobs(ctx context.Context, p *parts) error {
 	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.WorkQueues(),
+		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.WorkQueues(),
 	})
 	if err != nil {
 		return err

@@ -20,7 +20,8 @@ import (
 const migrateLock = 0x666c6f77666f7267 // "flowforg"
 
 // Migrate brings the schema of pool's database up to date: River's tables, then
-// FlowForge's. It is safe to call from several processes at once, and it is idempotent.
+// FlowForge's. It is safe to call from several processes at once, and it is idempotent. The connections of
+// pool must be sessions, because one of them holds a lock meanwhile.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {

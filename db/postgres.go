@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,7 +31,51 @@ const idleInTransaction = "10s"
 
 // OpenNamed is Open with an application name for its sessions, of at most 63 bytes.
 func OpenNamed(ctx context.Context, url, application string) (*pgxpool.Pool, error) {
-	pool, err := newPool(ctx, url, map[string]string{"application_name": application})
+	return open(ctx, url, func(c *pgxpool.Config) { setSession(c, application) })
+}
+
+// pooledName ends the application names of connections to a pooler (end_sessions in migrations).
+const pooledName = "/pooled"
+
+// OpenPooled is OpenNamed for the address of a connection pooler in transaction mode, which gives every
+// transaction another session.
+func OpenPooled(ctx context.Context, url, application string) (*pgxpool.Pool, error) {
+	return open(ctx, url, func(c *pgxpool.Config) { setPooled(c, url, application) })
+}
+
+// NewReadOnly returns a pool for the address of a replica. It connects when it is used, so the server
+// may be down. Sessions cannot write; if the address is a pooler, the replica itself refuses writes.
+func NewReadOnly(ctx context.Context, url, application string, pooled bool) (*pgxpool.Pool, error) {
+	return newPool(ctx, url, func(c *pgxpool.Config) {
+		if pooled {
+			setPooled(c, url, application)
+			return
+		}
+		setSession(c, application)
+		c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
+	})
+}
+
+// setSession sets the parameters of sessions with PostgreSQL itself.
+func setSession(c *pgxpool.Config, application string) {
+	c.ConnConfig.RuntimeParams["application_name"] = application
+	setDefault(c, "timezone", "UTC")
+	setDefault(c, "idle_in_transaction_session_timeout", idleInTransaction)
+}
+
+// setPooled sets only parameters that poolers restore for every transaction, and prepares no
+// statements, because the next transaction may have another session.
+func setPooled(c *pgxpool.Config, url, application string) {
+	c.ConnConfig.RuntimeParams["application_name"] = application + pooledName
+	setDefault(c, "timezone", "UTC")
+	if !strings.Contains(url, "default_query_exec_mode") {
+		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	}
+}
+
+// open returns a new pool if its server responds.
+func open(ctx context.Context, url string, set func(*pgxpool.Config)) (*pgxpool.Pool, error) {
+	pool, err := newPool(ctx, url, set)
 	if err != nil {
 		return nil, err
 	}
@@ -42,22 +86,14 @@ func OpenNamed(ctx context.Context, url, application string) (*pgxpool.Pool, err
 	return pool, nil
 }
 
-// NewReadOnly returns a pool whose sessions cannot write. It connects when it is used, so the server
-// may be down.
-func NewReadOnly(ctx context.Context, url, application string) (*pgxpool.Pool, error) {
-	return newPool(ctx, url, map[string]string{"application_name": application, "default_transaction_read_only": "on"})
-}
-
 // newPool returns a pool that has no connection yet.
-func newPool(ctx context.Context, url string, parameters map[string]string) (*pgxpool.Pool, error) {
+func newPool(ctx context.Context, url string, set func(*pgxpool.Config)) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, apperr.Wrap(apperr.Invalid, err, "The database address is not valid.")
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
-	setDefault(config, "timezone", "UTC")
-	maps.Copy(config.ConnConfig.RuntimeParams, parameters)
-	setDefault(config, "idle_in_transaction_session_timeout", idleInTransaction)
+	set(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open pool: %w", err)

@@ -53,6 +53,7 @@ type Sweeps struct {
 // Config is what a client works with.
 type Config struct {
 	Pool       *pgxpool.Pool
+	Sessions   *pgxpool.Pool // receive the notifications of new jobs; nil: those of Pool
 	Executions *execution.Service
 	Datasets   *dataset.Service // nil: statistics are not computed
 	Sweeps     Sweeps           // the same for every client of a database: one of them, the leader, schedules periodic jobs
@@ -80,7 +81,7 @@ func NewClient(c Config) (*Client, error) {
 		river.AddWorker(workers, &profileWorker{datasets: c.Datasets})
 		river.AddWorker(workers, &waitingWorker{datasets: c.Datasets})
 	}
-	client, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{
+	client, err := river.NewClient(driverOf(c), &river.Config{
 		Logger:        c.Log,
 		Workers:       workers,
 		FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll,

@@ -35,7 +35,7 @@ func TestReplica(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(primary.Close)
 	require.NoError(t, db.Migrate(t.Context(), primary))
-	standby, err := db.NewReadOnly(t.Context(), servers.Replica.URL(), "flowforge test")
+	standby, err := db.NewReadOnly(t.Context(), servers.Replica.URL(), "flowforge test", false)
 	require.NoError(t, err)
 	t.Cleanup(standby.Close)
 	for _, part := range []struct {

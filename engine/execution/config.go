@@ -53,6 +53,8 @@ type Config struct {
 	Launcher  Launcher
 	Signer    auth.Signer
 
+	// Sessions receive the notifications of other processes; nil: those of Pool.
+	Sessions *pgxpool.Pool
 	// OwnMachine lets artifacts name an OAuth server at this machine, which all users own without
 	// sign-in providers.
 	OwnMachine bool

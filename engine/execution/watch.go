@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -193,7 +194,7 @@ func (s *WatchService) listenForever(ctx context.Context, heard map[string]func(
 }
 
 func (s *WatchService) listen(ctx context.Context, heard map[string]func(payload string)) error {
-	pooled, err := s.pool.Acquire(ctx)
+	pooled, err := cmp.Or(s.config.Sessions, s.pool).Acquire(ctx)
 	if err != nil {
 		return err
 	}

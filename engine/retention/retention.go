@@ -27,6 +27,8 @@ type Config struct {
 	Store artifact.Remover
 	// Free subtracts bytes that a project no longer stores, in the transaction of q.
 	Free func(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64) error
+	// Sessions have the lock and the temporary table of a sweep; nil: those of Pool.
+	Sessions *pgxpool.Pool
 	// Telemetry removes logs and metrics. While it fails, the executions stay. nil:
 	// there are none.
 	Telemetry func(ctx context.Context, executions []uuid.UUID) error
@@ -75,6 +77,9 @@ type Service struct {
 
 // New returns a Service. It starts no background work.
 func New(c Config) *Service {
+	if c.Sessions == nil {
+		c.Sessions = c.Pool
+	}
 	if c.Grace == 0 {
 		c.Grace = DefaultGrace
 	}

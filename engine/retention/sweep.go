@@ -63,7 +63,7 @@ func (s *Service) Sweep(ctx context.Context, dry bool) (Report, error) {
 
 // exclusively runs work while no other process sweeps; if one does, it returns busy.
 func (s *Service) exclusively(ctx context.Context, work func(*pgxpool.Conn) error, busy error) error {
-	conn, err := s.config.Pool.Acquire(ctx)
+	conn, err := s.config.Sessions.Acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("begin a sweep: %w", err)
 	}

@@ -44,10 +44,10 @@ type Elector interface {
 
 // Config configures an Elector. Pool, Name, Holder and Address are required.
 type Config struct {
-	Pool    *pgxpool.Pool
-	Name    string // of the lease
-	Holder  string // identifies this process: see NewHolder
-	Address string // where other servers reach this one, such as http://10.0.0.7:8080
+	Pool    *pgxpool.Pool // of sessions, not of connections to a pooler
+	Name    string        // of the lease
+	Holder  string        // identifies this process: see NewHolder
+	Address string        // where other servers reach this one, such as http://10.0.0.7:8080
 	Timing  Timing
 	Logger  *slog.Logger
 	// OnOther, when set, is called each time another process holds the lease.
@@ -85,8 +85,8 @@ func (t Timing) Margin() time.Duration { return t.TTL / 8 }
 func (t Timing) Renew() time.Duration { return t.TTL / 4 }
 
 // maxInstance is the maximum length of the instance in a holder's name: Postgres
-// truncates application names after 63 bytes.
-const maxInstance = 40
+// truncates application names, which contain the holder, after 63 bytes (package db).
+const maxInstance = 36
 
 // NewHolder returns a name for this process. Successive processes of one instance have
 // different names.

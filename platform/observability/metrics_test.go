@@ -40,9 +40,10 @@ func everything() Sources {
 		Cluster: func(context.Context) (*Cluster, error) {
 			return &Cluster{true, map[string]int64{"ready": 1}, map[string]int64{"running": 2}, map[string]GPUs{"A100": {8, 3}}}, nil
 		},
-		Python: func(context.Context) (WarmPython, error) { return WarmPython{2, 3 << 19}, nil },
-		Spool:  func() Spool { return Spool{1, 2, 3, 4, true} },
-		Pool:   func() Pool { return Pool{1, 2, 3} },
+		Python:   func(context.Context) (WarmPython, error) { return WarmPython{2, 3 << 19}, nil },
+		Spool:    func() Spool { return Spool{1, 2, 3, 4, true} },
+		Pool:     func() Pool { return Pool{1, 2, 3} },
+		Sessions: func() Sessions { return Sessions{5, 8} },
 		Replica: func() Replica {
 			return Replica{Usable: true, Measured: true, Lag: 1500 * time.Millisecond, Reads: 7, Primary: map[string]int64{"lag": 2}}
 		},

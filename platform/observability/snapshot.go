@@ -13,19 +13,20 @@ import (
 // Sources are the data sources of a scrape. Each returns the current state; one that
 // fails or is nil is omitted.
 type Sources struct {
-	Work    func(context.Context) ([]Work, error)
-	Jobs    func(context.Context) ([]Jobs, error)
-	Waiting func(context.Context) ([]Waiting, error) // nil on servers that do not schedule
-	Quotas  func(context.Context) ([]Quota, error)   // the same
-	Leases  func(context.Context) ([]Lease, error)
-	Cluster func(context.Context) (*Cluster, error) // nil without a cluster
-	Pools   func(context.Context) ([]WorkerPool, error)
-	Series  func(context.Context) ([]Series, error)   // of workflows, the oldest first
-	Python  func(context.Context) (WarmPython, error) // nil on servers that start no local processes
-	Spool   func() Spool
-	Pool    func() Pool
-	Replica func() Replica // nil without a read replica
-	Failed  func(source string, err error)
+	Work     func(context.Context) ([]Work, error)
+	Jobs     func(context.Context) ([]Jobs, error)
+	Waiting  func(context.Context) ([]Waiting, error) // nil on servers that do not schedule
+	Quotas   func(context.Context) ([]Quota, error)   // the same
+	Leases   func(context.Context) ([]Lease, error)
+	Cluster  func(context.Context) (*Cluster, error) // nil without a cluster
+	Pools    func(context.Context) ([]WorkerPool, error)
+	Series   func(context.Context) ([]Series, error)   // of workflows, the oldest first
+	Python   func(context.Context) (WarmPython, error) // nil on servers that start no local processes
+	Spool    func() Spool
+	Pool     func() Pool
+	Sessions func() Sessions
+	Replica  func() Replica // nil without a read replica
+	Failed   func(source string, err error)
 }
 
 // Work counts the live executions of a tenant in a state, and their nodes by state.
@@ -94,6 +95,9 @@ type Spool struct {
 
 // Pool counts connections to Postgres.
 type Pool struct{ Used, Idle, Most int64 }
+
+// Sessions counts the sessions with Postgres that keep state between transactions.
+type Sessions struct{ Open, Most int64 }
 
 // Replica is the state of the read replica of Postgres, and the requests that could use it.
 type Replica struct {
@@ -294,6 +298,13 @@ func (s *snapshot) local(emit func(family)) {
 		f.add(float64(pool.Used), "used")
 		f.add(float64(pool.Idle), "idle")
 		f.add(float64(pool.Most), "max")
+		emit(f)
+	}
+	if s.sources.Sessions != nil {
+		sessions := s.sources.Sessions()
+		f := gauges("database_sessions", "Sessions with Postgres that keep state between transactions, in addition to the connections.", "state")
+		f.add(float64(sessions.Open), "open")
+		f.add(float64(sessions.Most), "max")
 		emit(f)
 	}
 	if s.sources.Replica != nil {

@@ -44,14 +44,15 @@ type Server struct {
 
 // Databases are the engines that store data.
 type Databases struct {
-	DatabaseURL      string        `env:"FLOWFORGE_DATABASE_URL" shown:"an embedded PostgreSQL" doc:"postgres://…"`
-	DatabaseReadURL  string        `env:"FLOWFORGE_DATABASE_READ_URL" doc:"streaming replica of that database, from which lists and dashboards are read (docs/administration.md)"`
-	DatabaseReadLag  time.Duration `env:"FLOWFORGE_DATABASE_READ_MAX_LAG" envDefault:"5s" doc:"maximum age of changes that a list may not contain yet; if the replica lags further behind, lists are read from FLOWFORGE_DATABASE_URL"`
-	ClickHouseURL    string        `env:"FLOWFORGE_CLICKHOUSE_URL" shown:"the embedded engine" doc:"http://…, https://… or clickhouse://…"`
-	PostgresDir      string        `env:"FLOWFORGE_POSTGRES_DIR" shown:"detected" doc:"folder with “initdb” and “postgres”"`
-	ChdbLibrary      string        `env:"FLOWFORGE_CHDB_LIB" shown:"detected" doc:"path of “libchdb.so”"`
-	SpoolMaxMiB      int           `env:"FLOWFORGE_SPOOL_MAX_MIB" envDefault:"1024" min:"1" doc:"disk space for logs and metrics while ClickHouse is unavailable, in MiB"`
-	LogRetentionDays int           `env:"FLOWFORGE_LOG_RETENTION_DAYS" envDefault:"90" min:"1" doc:"age at which log lines and metrics are removed, in days"`
+	DatabaseURL        string        `env:"FLOWFORGE_DATABASE_URL" shown:"an embedded PostgreSQL" doc:"postgres://…; the parameter “pool_max_conns” sets the maximum number of connections (docs/administration.md)"`
+	DatabaseSessionURL string        `env:"FLOWFORGE_DATABASE_SESSION_URL" shown:"FLOWFORGE_DATABASE_URL" doc:"address of the same database without a connection pooler; required if FLOWFORGE_DATABASE_URL is the address of a pooler in transaction mode, such as PgBouncer (docs/administration.md)"`
+	DatabaseReadURL    string        `env:"FLOWFORGE_DATABASE_READ_URL" doc:"streaming replica of that database, from which lists and dashboards are read (docs/administration.md)"`
+	DatabaseReadLag    time.Duration `env:"FLOWFORGE_DATABASE_READ_MAX_LAG" envDefault:"5s" doc:"maximum age of changes that a list may not contain yet; if the replica lags further behind, lists are read from FLOWFORGE_DATABASE_URL"`
+	ClickHouseURL      string        `env:"FLOWFORGE_CLICKHOUSE_URL" shown:"the embedded engine" doc:"http://…, https://… or clickhouse://…"`
+	PostgresDir        string        `env:"FLOWFORGE_POSTGRES_DIR" shown:"detected" doc:"folder with “initdb” and “postgres”"`
+	ChdbLibrary        string        `env:"FLOWFORGE_CHDB_LIB" shown:"detected" doc:"path of “libchdb.so”"`
+	SpoolMaxMiB        int           `env:"FLOWFORGE_SPOOL_MAX_MIB" envDefault:"1024" min:"1" doc:"disk space for logs and metrics while ClickHouse is unavailable, in MiB"`
+	LogRetentionDays   int           `env:"FLOWFORGE_LOG_RETENTION_DAYS" envDefault:"90" min:"1" doc:"age at which log lines and metrics are removed, in days"`
 }
 
 // Tasks is where tasks run and what they can use.
