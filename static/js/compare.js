@@ -3,6 +3,7 @@
 import { svgOf, save } from "./chartfile.js";
 import { tableOf } from "./charttable.js";
 import { positionText, valueText, xValues } from "./charttext.js";
+import { pointAt, pointedRun, watchRun } from "./pointed.js";
 
 let uPlot;
 const charts = new Map(); // figure → { frame, lines, plot, text }
@@ -11,7 +12,6 @@ const listed = 40; // curves in a legend
 const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3], [1, 4], [12, 4]];
 const missing = "Earlier values are not available right now.";
 const shown = new WeakMap(); // section → whether it draws the curves of an execution
-let pointed = null; // the execution that the reader points at
 
 export async function setUp() {
   const sections = document.querySelectorAll("[data-compare]:not([data-ready])");
@@ -45,8 +45,7 @@ document.addEventListener("theme", redraw);
 document.addEventListener("runpage", () => {
   for (const figure of charts.keys()) if (!figure.isConnected) forget(figure);
 });
-document.addEventListener("pointerover", pointing);
-document.addEventListener("focusin", pointing);
+watchRun(pointed);
 
 // show draws only the executions of a section that a function selects.
 export function show(section, selects) {
@@ -291,7 +290,7 @@ function readout(figure, plot) {
     out.textContent = valueText(at == null ? last(y) : before(y, at));
   }
   const one = figure.querySelector("[data-one]");
-  const line = lines[focus] ?? lines.find(({ run }) => run && run === pointed);
+  const line = lines[focus] ?? lines.find(({ run }) => run && run === pointedRun());
   if (one) one.textContent = line ? `${line.name} ${valueText(at == null ? last(line.y) : before(line.y, at))}` : crowd(frame, lines);
 }
 
@@ -300,22 +299,12 @@ function focused(figure, line) {
   const chart = charts.get(figure);
   if (chart.focus === line) return;
   chart.focus = line;
-  point(chart.lines[line]?.run ?? null, chart);
+  pointAt(chart.lines[line]?.run ?? null, chart);
   readout(figure, chart.plot);
 }
 
-// pointing follows the pointer and the focus over the legend and the rows of executions.
-function pointing(event) {
-  point(event.target.closest?.("[data-run]")?.dataset.run ?? null);
-}
-
-// point highlights an execution: its curves, except in the chart that highlights them itself, and
-// its row or its place in the legend.
-function point(run, except) {
-  if (run === pointed) return;
-  pointed = run;
-  for (const marked of document.querySelectorAll("[data-run][data-on]")) marked.removeAttribute("data-on");
-  if (run) for (const marked of document.querySelectorAll(`[data-run="${run}"]`)) marked.setAttribute("data-on", "");
+// pointed highlights the curves of an execution, except in the chart that highlights them itself.
+function pointed(except) {
   for (const [figure, chart] of charts) {
     if (chart === except || !chart.plot) continue;
     highlight(chart);
@@ -324,10 +313,11 @@ function point(run, except) {
 }
 
 function highlight({ plot, lines }) {
-  const any = pointed != null && lines.some(({ run }) => run === pointed);
+  const at = pointedRun();
+  const any = at != null && lines.some(({ run }) => run === at);
   plot.series.forEach((s) => {
     if (!s.main) return;
-    const on = any && lines[s.line].run === pointed;
+    const on = any && lines[s.line].run === at;
     s.width = (on ? 3 : s.strong ? 1.75 : 1.25) * devicePixelRatio;
     s.alpha = !any || on ? 1 : 0.25;
   });
