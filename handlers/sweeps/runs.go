@@ -60,6 +60,7 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 		return views.SweepRunsURL(s.ID.String(), q)
 	}
 	if after > 0 {
+	m.SortURL = to(after)
 		m.Pager.Newer = to(max(0, after-runsShown))
 	}
 	if after+len(found) < total {
