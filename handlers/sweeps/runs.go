@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/sweep/space"
 	"github.com/flowforge/flowforge/platform/units"
@@ -38,12 +39,12 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 	if err != nil {
 		return views.SweepRuns{}, err
 	}
-	m := views.SweepRuns{ID: s.ID.String(), Caption: "Runs of this sweep", Total: units.Number(int64(total)), Columns: columns(s, sort), Pager: ui.Pager{InOrder: true}}
 	all, _, err := study.Runs(sweep.Filter{Sort: "index", Limit: sweep.MaxRuns})
 	if err != nil {
 		return views.SweepRuns{}, err
 	}
 	styles := stylesOf(all) // a page of the table draws its runs as the charts do
+	m := views.SweepRuns{ID: s.ID.String(), Caption: "Runs of this sweep", Total: units.Number(int64(total)), Columns: columns(s, sort), Pager: ui.Pager{InOrder: true}}
 	for _, r := range found {
 		row := runRow(s, r)
 		if r.ExecutionID != nil {
@@ -59,8 +60,8 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 		}
 		return views.SweepRunsURL(s.ID.String(), q)
 	}
-	if after > 0 {
 	m.SortURL = to(after)
+	if after > 0 {
 		m.Pager.Newer = to(max(0, after-runsShown))
 	}
 	if after+len(found) < total {
@@ -70,20 +71,38 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 	return m, best(ctx, study, &m)
 }
 
-// runTableURL is the table of the runs with the varied inputs and the objective, where people filter,
-// tag and compare them.
+// runTableURL is the table of the runs with the varied inputs and the objective, the best first, and
+// the curves of the objective. There, people filter, tag and compare the runs.
 func runTableURL(s sweep.Sweep) string {
 	q := url.Values{"where": {"sweep = " + s.ID.String()}}
 	var columns []string
 	for _, p := range s.Space {
 		columns = append(columns, "inputs."+p.Path)
 	}
-	if o := s.Objective; o != nil && o.Metric != "" {
-		columns = append(columns, "metrics."+o.Metric)
-	} else if o != nil {
-		columns = append(columns, "outputs."+o.Output)
+	var result string
+	switch o := s.Objective; {
+	case o == nil:
+	case o.Metric == "":
+		result = "outputs." + o.Output
+	case o.Value == sweep.LastValue:
+		result = "metrics." + o.Metric
+	default:
+		result = "metrics." + o.Metric + "." + string(o.Goal)
 	}
-	q.Set("columns", strings.Join(append(columns, "tags", "duration"), ","))
+	if result != "" {
+		columns = append(columns, result)
+		q.Set("sort", result)
+		if s.Objective.Goal == sweep.Maximize {
+			q.Set("sort", "-"+result)
+		}
+	}
+	columns = append(columns, "tags", "duration")
+	if o := s.Objective; o != nil {
+		if chart, ok := index.ChartEntry(o.Metric); ok {
+			columns = append(columns, chart)
+		}
+	}
+	q.Set("columns", strings.Join(columns, ","))
 	return views.ExecutionsURL() + "?" + q.Encode()
 }
 

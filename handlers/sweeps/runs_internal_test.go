@@ -44,6 +44,28 @@ func TestSilentRunsAreNamed(t *testing.T) {
 	require.Equal(t, "No run has a result.", figures(s)[0].Note)
 }
 
+// TestTheRunTableShowsTheSameResults: the table of the runs has the values by which the page of the sweep
+// ranks them, in its order, and their curves.
+func TestTheRunTableShowsTheSameResults(t *testing.T) {
+	t.Parallel()
+	s := sweep.Sweep{Space: []space.Parameter{{Path: "lr"}}}
+	for _, c := range []struct {
+		objective     *sweep.Objective
+		columns, sort string
+	}{
+		{nil, "inputs.lr,tags,duration", ""},
+		{&sweep.Objective{Metric: "accuracy", Goal: sweep.Maximize, Value: sweep.BestValue}, "inputs.lr,metrics.accuracy.max,tags,duration,metrics.accuracy~chart", "-metrics.accuracy.max"},
+		{&sweep.Objective{Metric: "loss", Goal: sweep.Minimize, Value: sweep.LastValue}, "inputs.lr,metrics.loss,tags,duration,metrics.loss~chart", "metrics.loss"},
+		{&sweep.Objective{Output: "score", Goal: sweep.Maximize}, "inputs.lr,outputs.score,tags,duration", "-outputs.score"},
+	} {
+		s.Objective = c.objective
+		u, err := url.Parse(runTableURL(s))
+		require.NoError(t, err)
+		require.Equal(t, c.columns, u.Query().Get("columns"))
+		require.Equal(t, c.sort, u.Query().Get("sort"))
+	}
+}
+
 // TestResultsDoNotMoveRows: while a page is open, rows stay where they are, new ones follow, and the page
 // offers to sort them.
 func TestResultsDoNotMoveRows(t *testing.T) {
