@@ -38,7 +38,7 @@ func plots(c choice, compared comparison.Comparison) *views.ComparePlots {
 			m.Objectives = append(m.Objectives, ui.Option{Value: col.Name, Name: col.Name, Selected: col.Role == "objective"})
 		}
 	}
-	for _, key := range []string{"executions", "baseline", "all", "stat", "x", "scale", "smooth", "outliers", "group"} {
+	for _, key := range []string{"executions", "baseline", "all", "stat", "x", "scale", "xscale", "smooth", "outliers", "group"} {
 		if v := c.next("", "").Get(key); v != "" {
 			m.Hidden = append(m.Hidden, [2]string{key, v})
 		}

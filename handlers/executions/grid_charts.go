@@ -211,8 +211,8 @@ func (h *lists) fillCharts(r *http.Request, m *views.ExecutionGrid, list []query
 		c.Groups = len(m.Groups.Groups)
 	}
 	c.Live = slices.ContainsFunc(list, func(e query.Execution) bool { return !e.Status.Ended() })
-	c.Hidden = append(keptFields(q, "smooth", "scale", "outliers"), fields(q, "after")...)
-	c.Drawing = fields(q, "smooth", "scale", "outliers")
+	c.Hidden = append(keptFields(q, "smooth", "scale", "xscale", "outliers"), fields(q, "after")...)
+	c.Drawing = fields(q, "smooth", "scale", "xscale", "outliers")
 	if more := len(c.Metrics) - metricsListed; more > 0 {
 		c.Metrics = c.Metrics[:metricsListed]
 		c.More = fmt.Sprintf("%s more metrics are not listed. Add one to the address: columns=metrics.NAME~chart.", units.Number(int64(more)))

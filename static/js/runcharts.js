@@ -4,7 +4,7 @@ import { show } from "./compare.js";
 import { keepInLinks } from "./address.js";
 import { announce, showPage } from "./runpage.js";
 
-const kept = ["hide", "smooth", "scale", "outliers"]; // what the address has since the server wrote the page
+const kept = ["hide", "smooth", "scale", "xscale", "outliers"]; // what the address has since the server wrote the page
 let ready = false;
 
 export function setUp() {
