@@ -56,11 +56,22 @@ func TestCompareRuns(t *testing.T) {
 			require.Equal(t, 4, strings.Count(string(content), "stroke-width=\"1.75\"")+strings.Count(string(content), "stroke-width=\"2\""))
 		}
 	}
+	require.NoError(t, page.Locator(`[data-compare-controls] [name="smooth"]`).Fill("60"))
+	require.NoError(t, expect().Locator(page.Locator("[data-smoothing]")).ToHaveText("0.60"))
+	box, err := figure.Locator(".u-over").BoundingBox()
+	require.NoError(t, err)
+	require.NoError(t, page.Mouse().Move(box.X+0.3*box.Width, box.Y+box.Height/2)) // 1.6 of the steps 1 to 3
+	holds(t, figure.Locator("[data-step]"), "step 2")
+	require.NoError(t, page.Locator(`[type=checkbox][name="xscale"]`).Check())
+	require.Contains(t, page.URL(), "xscale=log")
+	require.NoError(t, page.Mouse().Move(box.X+0.3*box.Width, box.Y+box.Height/2)) // 1.4 on a logarithmic axis
+	holds(t, figure.Locator("[data-step]"), "step 1")
 	require.NoError(t, page.Locator(`[type=checkbox][name="scale"]`).Check())
 	require.Contains(t, page.URL(), "scale=log")
-	_, err := page.Reload()
+	_, err = page.Reload()
 	require.NoError(t, err)
 	require.NoError(t, expect().Locator(page.Locator(`[type=checkbox][name="scale"]`)).ToBeChecked())
+	require.NoError(t, expect().Locator(page.Locator(`[type=checkbox][name="xscale"]`)).ToBeChecked())
 	click(t, figure.Locator("summary"))
 	holds(t, figure.Locator("table"), "#"+ids[1][30:])
 	audit(t, page)

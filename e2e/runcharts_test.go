@@ -58,6 +58,14 @@ func TestChartsBesideTheTable(t *testing.T) {
 	counts(t, charts.Locator("figure"), 4)
 	visible(t, figureOf(page, "accuracy").Locator(".u-over"))
 	holds(t, charts.Locator("[data-drawn]"), "3 executions")
+	for _, id := range ids {
+		bar := figureOf(page, "test_accuracy").Locator(`[data-run="` + id + `"] .mark-bar`)
+		visible(t, bar) // a metric with one value per execution
+		fill, err := bar.Evaluate(`(bar) => getComputedStyle(bar).fill`, nil)
+		require.NoError(t, err)
+		color, _, _ := strings.Cut(line(t, page.Locator("[data-run-table]"), id), ") ")
+		require.Equal(t, color+")", fill)
+	}
 	audit(t, page)
 	noSidewaysScroll(t, page)
 	beside, err := page.Evaluate(`() => { const at = (q) => document.querySelector(q).getBoundingClientRect(); return at("#charts").left >= at("[data-run-table]").left + 300 && at("#charts").top < 900; }`)

@@ -135,3 +135,38 @@ func TestALateAnswerReplacesNoLaterLayout(t *testing.T) {
 	require.NoError(t, err)
 	columnsOf(t, page, "user", "created", "state")
 }
+
+// TestRowsAreSelected: all rows, the rows between two clicks, and a row with the keyboard.
+func TestRowsAreSelected(t *testing.T) {
+	t.Parallel()
+	name := strings.Split(formWorkflow(t, "selection"), "/")[2]
+	for i := range 4 {
+		shared.server.launch(t, name, map[string]any{"data": "letters@3", "epochs": i + 1})
+	}
+	page := open(t, options{})
+	visit(t, page, "/executions?where="+url.QueryEscape("workflow = "+name)+"&columns=inputs.epochs")
+	boxes, selected := page.Locator(`[data-run-table] tbody input[name="id"]`), page.Locator(`[data-run-table] tbody input[name="id"]:checked`)
+	counts(t, boxes, 4)
+	all := page.GetByLabel("Select all rows")
+	require.NoError(t, all.Check())
+	counts(t, selected, 4)
+	holds(t, page.Locator("[data-selected]"), "4 selected")
+	audit(t, page)
+	require.NoError(t, boxes.Nth(1).Uncheck())
+	some, err := all.Evaluate(`(box) => box.indeterminate && !box.checked`, nil)
+	require.NoError(t, err)
+	require.Equal(t, true, some)
+	require.NoError(t, all.Check())
+	require.NoError(t, all.Uncheck())
+	counts(t, selected, 0)
+
+	click(t, boxes.Nth(0))
+	require.NoError(t, boxes.Nth(2).Click(playwright.LocatorClickOptions{Modifiers: []playwright.KeyboardModifier{*playwright.KeyboardModifierShift}}))
+	counts(t, selected, 3)
+	require.NoError(t, page.Locator("[data-run-table] .cover").First().Focus())
+	press(t, page, "x")
+	counts(t, selected, 2)
+	press(t, page, "j", "j", "j", "x")
+	counts(t, selected, 3)
+	require.NoError(t, expect().Locator(boxes.Nth(3)).ToBeChecked())
+}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"regexp"
 	"testing"
 
@@ -41,6 +42,7 @@ func TestASweep(t *testing.T) {
 	lines := page.Locator(".pc-lines path")
 	require.NoError(t, expect().Locator(lines).ToHaveCount(4))
 	require.NoError(t, expect().Locator(page.Locator("#runs tbody tr")).ToHaveCount(4))
+	runColors(t, page)
 	lowest := page.Locator(`[data-axis="accuracy"][data-end="low"]`)
 	require.NoError(t, lowest.Focus())
 	for range 5 { // halfway up
@@ -69,6 +71,46 @@ func TestASweep(t *testing.T) {
 	holds(t, page.Locator(".notice").First(), "Filled in from")
 	hasValue(t, input(page, "epochs"), "2")
 	launchNow(t, page)
+}
+
+// runColors reads how the page of a sweep marks its runs: a run has one color in the table and in all
+// drawings. Only the best run has a color among ranks, and the one that the reader points at.
+func runColors(t *testing.T, page playwright.Page) {
+	t.Helper()
+	row := page.Locator("#runs tbody tr").Last()
+	id, err := row.GetAttribute("data-run")
+	require.NoError(t, err)
+	index, err := page.Evaluate(`async (id) => (await (await fetch(document.querySelector("[data-plots]").dataset.plots)).json()).ids.indexOf(id)`, id)
+	require.NoError(t, err)
+	color := func(l playwright.Locator, property string) string {
+		t.Helper()
+		value, err := l.Evaluate(`(element, property) => getComputedStyle(element)[property]`, property)
+		require.NoError(t, err)
+		return value.(string)
+	}
+	swatch, mark := color(row.Locator(".swatch path"), "stroke"), fmt.Sprintf(`[data-row="%v"]`, index)
+	own := page.Locator(".pc-lines " + mark)
+	require.Equal(t, swatch, color(own, "stroke"), "few runs have their own colors")
+	require.Equal(t, color(row.Locator(".swatch path"), "strokeDasharray"), color(own, "strokeDasharray"))
+	require.Equal(t, swatch, color(page.Locator("[data-points]:not([data-history]) "+mark), "fill"))
+	require.Equal(t, swatch, color(page.Locator("[data-history] "+mark), "fill"))
+
+	require.NoError(t, page.Locator(`[data-color][value="rank"]`).Check())
+	require.Contains(t, page.URL(), "color=rank")
+	require.NotEqual(t, swatch, color(own, "stroke"), "a shade of gray stands for a rank")
+	require.NoError(t, row.Hover())
+	require.NoError(t, expect().Locator(own).ToHaveAttribute("data-pointed", ""))
+	require.Equal(t, swatch, color(own, "stroke"))
+	require.Equal(t, swatch, color(page.Locator("[data-history] .pts-focus"), "stroke"))
+	require.NoError(t, page.Locator("h1").Hover())
+	counts(t, page.Locator("[data-pointed]"), 0)
+	require.NoError(t, page.Locator("[data-history] [data-plot] svg").Focus())
+	require.NoError(t, page.Keyboard().Press("Home"))
+	counts(t, page.Locator("#runs tr[data-on]"), 1)
+	_, err = page.Reload()
+	require.NoError(t, err)
+	require.NoError(t, expect().Locator(page.Locator(`[data-color][value="rank"]`)).ToBeChecked())
+	require.NoError(t, page.Locator(`[data-color][value="run"]`).Check())
 }
 
 // TestASweepWithoutScripts: the form varies inputs, and a refused value stays.

@@ -15,6 +15,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/comparison/curve"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/views"
@@ -150,6 +151,7 @@ func TestCompareCurves(t *testing.T) {
 	require.Equal(t, []string{"input", "objective"}, []string{plots.Columns[0].Role, plots.Columns[plots.Objective].Role})
 	require.Equal(t, views.PlotNumbers{0.125, 0.25}, plots.Columns[0].Values)
 	require.Equal(t, "loss", plots.Columns[plots.Objective].Name)
+	require.Equal(t, []int{curve.ColorOf(uuid.MustParse(ids[0])), curve.ColorOf(uuid.MustParse(ids[1]))}, plots.Colors)
 	require.Equal(t, "min", plots.Columns[plots.Objective].Better)
 	require.Equal(t, 1, plots.Best, "the retry of the first run ended with a higher loss")
 

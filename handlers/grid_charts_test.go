@@ -1,6 +1,7 @@
 package handlers_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -90,7 +91,18 @@ func TestChartsBesideTheTable(t *testing.T) {
 	b.member.get(t, "/executions?charts=open&where=epochs%3D9").says(t, http.StatusOK, "No execution matches")
 	columns := b.member.get(t, "/executions?column=name&column=metrics.loss~chart&column=metrics.loss&width:metrics.loss=120")
 	require.Equal(t, "/executions?columns=name%2Cmetrics.loss~chart%2Cmetrics.loss~120", columns.header.Get("Location"), "a chart has no width")
-	b.member.get(t, "/executions?group=inputs.epochs&columns=metrics.loss~chart").says(t, http.StatusOK, "Open a group to chart its executions.")
+	b.member.get(t, "/executions?group=state&columns=metrics.loss~chart").says(t, http.StatusOK, "Open a group to chart its executions.")
+	means := b.member.get(t, "/executions?group=inputs.epochs&columns=metrics.loss~chart")
+	means.says(t, http.StatusOK, "data-grouped", "2 groups", "Each curve is the mean of a group")
+	data := regexp.MustCompile(`data-curves="([^"]+)"`).FindStringSubmatch(means.body)
+	require.Len(t, data, 2)
+	lines := b.member.get(t, html.UnescapeString(data[1])).object(t, http.StatusOK)["lines"].([]any)
+	require.Len(t, lines, 2)
+	for i, name := range []string{"epochs = 2", "epochs = 1"} {
+		line := lines[i].(map[string]any)
+		require.Equal(t, name, line["name"])
+		require.NotEmpty(t, line["high"], "the band of a group")
+	}
 	grouped := b.member.get(t, "/executions?group=inputs.epochs&columns=metrics.loss~chart&open=n2")
 	grouped.says(t, http.StatusOK, "1 execution<", "data-curves=\"/compare/curves?executions="+two+"&amp;metric=loss")
 	require.Len(t, swatches(t, grouped.body), 1, "the executions of an open group")

@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/engine/comparison/curve"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/views"
 )
@@ -85,6 +87,11 @@ func TestSweepPages(t *testing.T) {
 	require.Equal(t, "objective", frame.Columns[frame.Objective].Role)
 	require.InDelta(t, -1, frame.Columns[frame.Objective].Values[frame.Best], 1e-9)
 	require.Equal(t, []string{"fast", "slow"}, frame.Columns[1].Categories)
+	for i, id := range frame.IDs {
+		require.Equal(t, curve.ColorOf(uuid.MustParse(id)), frame.Colors[i], "charts have the color of the execution")
+		line := fmt.Sprintf(`data-run="%s".*?<path class="line s%d d%d"`, id, frame.Colors[i]+1, frame.Dashes[i])
+		require.Regexp(t, `(?s)`+line, shown.body, "the table has the line of the charts")
+	}
 
 	ascending, descending := b.member.get(t, path+"?sort=x").body, b.member.get(t, path+"?sort=-x").body
 	require.Less(t, strings.Index(ascending, `id="run-0"`), strings.Index(ascending, `id="run-5"`))

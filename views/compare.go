@@ -105,6 +105,8 @@ type CompareCurves struct {
 	Hidden  [][2]string
 	Smooth  int
 	Log     bool
+	LogAxis bool // the horizontal axis
+	NoLog   bool // an axis of times has no logarithmic scale
 	Outlier bool // the scale ignores outliers
 	Live    bool
 }

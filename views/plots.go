@@ -47,9 +47,17 @@ type PlotFrame struct {
 	Names     []string     `json:"names"`
 	States    []string     `json:"states"`
 	URLs      string       `json:"urls"`
+	Colors    []int        `json:"colors"` // of the execution, from 0
+	Dashes    []int        `json:"dashes"`
 	Columns   []PlotColumn `json:"columns"`
 	Objective int          `json:"objective"` // index of a column, -1 for none
 	Best      int          `json:"best"`      // index of a run, -1 for none
+}
+
+// Add adds a run without values.
+func (f *PlotFrame) Add(id, name, state string, style RunStyle) {
+	f.IDs, f.Names, f.States = append(f.IDs, id), append(f.Names, name), append(f.States, state)
+	f.Colors, f.Dashes = append(f.Colors, style.Color), append(f.Dashes, style.Dash)
 }
 
 // PlotColumn is one value of each run.

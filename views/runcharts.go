@@ -9,6 +9,7 @@ type RunCharts struct {
 	Metrics    []MetricChoice
 	More       string      // how many metrics are not listed; "" for none
 	Executions int         // that the charts can draw
+	Groups     int         // whose means the charts draw; 0 for executions
 	Empty      string      // what to do without a chart
 	CloseURL   string      // the table alone
 	Drawing    [][2]string // smoothing and scale, which the form of the metrics keeps
@@ -25,7 +26,12 @@ type MetricChoice struct {
 const searchedMetrics = 12
 
 // drawn is what the charts show before the reader selects or hides executions.
-func (c RunCharts) drawn() string { return units.Plural(c.Executions, "execution", "executions") }
+func (c RunCharts) drawn() string {
+	if c.Groups > 0 {
+		return units.Plural(c.Groups, "group", "groups")
+	}
+	return units.Plural(c.Executions, "execution", "executions")
+}
 
 // chosen is the number of charts.
 func (c RunCharts) chosen() int {

@@ -20,6 +20,7 @@ func shortcuts() []shortcut {
 		{[]string{"l"}, "Launch this workflow"},
 		{[]string{"j"}, "Next row"},
 		{[]string{"k"}, "Previous row"},
+		{[]string{"x"}, "Select the row"},
 		{[]string{"?"}, "Show shortcuts"},
 	}
 }

@@ -107,6 +107,8 @@ type SweepRuns struct {
 	Total   string
 	Empty   string // why there are no rows
 	Ended   bool
+	Moved   bool   // rows are no longer in the order that the address selects
+	SortURL string // shows them in this order
 
 	TableURL                   string // the runs as a table of executions
 	BestURL, PresetURL, TopURL string // launch the best again, save it as a preset, compare the best
@@ -134,6 +136,8 @@ type SweepRunRow struct {
 	Index       int
 	Rank        string
 	Name, URL   string // of its execution, if there is one
+	ExecutionID string
+	Style       RunStyle // of its execution in the charts
 	State       SweepState
 	Message     string
 	Values      []string

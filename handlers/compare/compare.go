@@ -50,7 +50,7 @@ func (c choice) with(key, value string) string {
 
 func (c choice) next(key, value string) url.Values {
 	q := url.Values{}
-	for _, k := range []string{"executions", "baseline", "all", "stat", "x", "scale", "smooth", "outliers", "group", "objective"} {
+	for _, k := range []string{"executions", "baseline", "all", "stat", "x", "scale", "xscale", "smooth", "outliers", "group", "objective"} {
 		if v := c.q.Get(k); v != "" && k != key {
 			q.Set(k, v)
 		}

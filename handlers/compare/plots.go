@@ -38,7 +38,7 @@ func plots(c choice, compared comparison.Comparison) *views.ComparePlots {
 			m.Objectives = append(m.Objectives, ui.Option{Value: col.Name, Name: col.Name, Selected: col.Role == "objective"})
 		}
 	}
-	for _, key := range []string{"executions", "baseline", "all", "stat", "x", "scale", "smooth", "outliers", "group"} {
+	for _, key := range []string{"executions", "baseline", "all", "stat", "x", "scale", "xscale", "smooth", "outliers", "group"} {
 		if v := c.next("", "").Get(key); v != "" {
 			m.Hidden = append(m.Hidden, [2]string{key, v})
 		}
@@ -66,8 +66,9 @@ const longest = 60
 // frameOf are the columns of the compared executions.
 func frameOf(c choice, compared comparison.Comparison) views.PlotFrame {
 	f := views.PlotFrame{URLs: views.ExecutionURL(""), Objective: -1, Best: -1}
-	for _, e := range compared.Executions {
-		f.IDs, f.Names, f.States = append(f.IDs, e.ID.String()), append(f.Names, label.ShortID(e.ID)), append(f.States, string(e.Status))
+	styles := comparison.Styles(compared.Executions)
+	for i, e := range compared.Executions {
+		f.Add(e.ID.String(), label.ShortID(e.ID), string(e.Status), views.RunStyle(styles[i]))
 	}
 	statistic, objective := statisticOf(c.q.Get("stat")), c.q.Get("objective")
 	better := map[string]sheet.Direction{}

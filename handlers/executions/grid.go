@@ -128,7 +128,13 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 		m.Rows = pinCells(table.Rows(clock, found), found.Columns)
 		h.pageGrid(q, m, found)
 	}
-	if err := h.fillCharts(r, m, shown); err != nil {
+	by := ""
+	if len(shown) == 0 {
+		if shown, by, err = h.groupedCurves(r, m, request); err != nil {
+			return err
+		}
+	}
+	if err := h.fillCharts(r, m, shown, by); err != nil {
 		return err
 	}
 	for i := range m.Query.Fields {

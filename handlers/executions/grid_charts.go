@@ -12,7 +12,9 @@ import (
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/comparison"
+	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
@@ -166,8 +168,30 @@ func places(list []query.Execution) []telemetry.Place {
 	return places
 }
 
-// fillCharts adds the charts of the executions that the table shows, in the order of its rows.
-func (h *lists) fillCharts(r *http.Request, m *views.ExecutionGrid, list []query.Execution) error {
+// groupedCurves are the executions that the charts of a table with closed groups show, and the path by
+// which a comparison groups their curves. A comparison has no groups for other values than inputs.
+func (h *lists) groupedCurves(r *http.Request, m *views.ExecutionGrid, request index.Query) (list []query.Execution, path string, err error) {
+	if _, shown := chartsOf(r.URL.Query()); !shown || m.Groups == nil || len(m.Groups.Groups) < 2 {
+		return nil, "", nil
+	}
+	by, err := h.Table.Index.GroupBy(r.Context(), r.URL.Query().Get("group"))
+	if err != nil {
+		return nil, "", err //nolint:wrapcheck // it names its context
+	}
+	if by.Part != search.Inputs {
+		return nil, "", nil
+	}
+	request.Limit, request.After, request.Counted = comparison.Most, "", false
+	found, err := h.Table.Find(r.Context(), request)
+	if err != nil {
+		return nil, "", err //nolint:wrapcheck // as above
+	}
+	return found.Executions, string(sheet.Inputs) + ":" + strings.TrimPrefix(by.Path, string(search.Inputs)+"."), nil
+}
+
+// fillCharts adds the charts of the executions that the table shows, in the order of its rows. If by is
+// the path of an input, the charts show groups of executions.
+func (h *lists) fillCharts(r *http.Request, m *views.ExecutionGrid, list []query.Execution, by string) error {
 	q := r.URL.Query()
 	metrics, shown := chartsOf(q)
 	if !shown {
@@ -183,9 +207,12 @@ func (h *lists) fillCharts(r *http.Request, m *views.ExecutionGrid, list []query
 		CompareCurves: label.Curves(q, func(axis string) string { return samePage(q, "x", axis) }), Metrics: metricChoices(metrics, names, len(list)),
 		Executions: len(list), CloseURL: withoutCharts(q),
 	}
+	if by != "" {
+		c.Groups = len(m.Groups.Groups)
+	}
 	c.Live = slices.ContainsFunc(list, func(e query.Execution) bool { return !e.Status.Ended() })
-	c.Hidden = append(keptFields(q, "smooth", "scale", "outliers"), fields(q, "after")...)
-	c.Drawing = fields(q, "smooth", "scale", "outliers")
+	c.Hidden = append(keptFields(q, "smooth", "scale", "xscale", "outliers"), fields(q, "after")...)
+	c.Drawing = fields(q, "smooth", "scale", "xscale", "outliers")
 	if more := len(c.Metrics) - metricsListed; more > 0 {
 		c.Metrics = c.Metrics[:metricsListed]
 		c.More = fmt.Sprintf("%s more metrics are not listed. Add one to the address: columns=metrics.NAME~chart.", units.Number(int64(more)))
@@ -195,10 +222,15 @@ func (h *lists) fillCharts(r *http.Request, m *views.ExecutionGrid, list []query
 		c.Note = fmt.Sprintf("Charts show the first %d executions.", len(list))
 	case partial:
 		c.Note = "The metric store is not responding. Earlier values are missing."
+	case by != "":
+		c.Note = fmt.Sprintf("Each curve is the mean of a group, and its band is the range, over at most %d executions. Open groups to show their executions instead.", comparison.Most)
 	}
 	c.Empty = emptyCharts(m.Groups != nil, len(list), len(names))
-	c.Charts = chartsOfRuns(q, list, metrics)
+	c.Charts = chartsOfRuns(q, list, metrics, by)
 	m.Charts = c
+	if by != "" {
+		return nil
+	}
 	mark := chartMarks(q, list)
 	mark(m.Rows)
 	if m.Groups != nil {
@@ -223,7 +255,7 @@ func emptyCharts(grouped bool, executions, metrics int) string {
 }
 
 // chartsOfRuns are a chart for each metric. The script reads its curves.
-func chartsOfRuns(q url.Values, list []query.Execution, metrics []string) []views.CompareChart {
+func chartsOfRuns(q url.Values, list []query.Execution, metrics []string, by string) []views.CompareChart {
 	if len(list) == 0 {
 		return nil
 	}
@@ -234,6 +266,9 @@ func chartsOfRuns(q url.Values, list []query.Execution, metrics []string) []view
 	data := url.Values{"executions": {strings.Join(ids, ",")}}
 	if axis := q.Get("x"); axis != "" {
 		data.Set("x", axis)
+	}
+	if by != "" {
+		data.Set("group", by)
 	}
 	charts := make([]views.CompareChart, len(metrics))
 	for i, name := range metrics {

@@ -10,7 +10,7 @@ import (
 )
 
 // CurveKeys are the parameters of an address that say how curves are drawn.
-func CurveKeys() []string { return []string{"x", "smooth", "scale", "outliers"} }
+func CurveKeys() []string { return []string{"x", "smooth", "scale", "xscale", "outliers"} }
 
 // Axis is the horizontal axis that an address selects; the step for any other text.
 func Axis(text string) telemetry.Axis {
@@ -25,7 +25,7 @@ func Axis(text string) telemetry.Axis {
 // horizontal axis, whose value is "" for the step.
 func Curves(q url.Values, with func(axis string) string) views.CompareCurves {
 	axis := Axis(q.Get("x"))
-	m := views.CompareCurves{Log: q.Get("scale") == "log", Outlier: q.Get("outliers") == "hide"}
+	m := views.CompareCurves{Log: q.Get("scale") == "log", LogAxis: q.Get("xscale") == "log", NoLog: axis == telemetry.AxisTime, Outlier: q.Get("outliers") == "hide"}
 	if n, err := strconv.Atoi(q.Get("smooth")); err == nil && n >= 0 && n <= 95 {
 		m.Smooth = n
 	}

@@ -2,12 +2,14 @@ package sweeps
 
 import (
 	"encoding/json"
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/sweep/space"
+	"github.com/flowforge/flowforge/views"
 )
 
 // TestAxesShowTheWholeSpace: an axis does not depend on which values the runs have so far.
@@ -40,4 +42,54 @@ func TestSilentRunsAreNamed(t *testing.T) {
 	require.Equal(t, "1 run ended without reporting “acuracy”.", figures(s)[0].Note)
 	s.Counts.Succeeded = 0
 	require.Equal(t, "No run has a result.", figures(s)[0].Note)
+}
+
+// TestTheRunTableShowsTheSameResults: the table of the runs has the values by which the page of the sweep
+// ranks them, in its order, and their curves.
+func TestTheRunTableShowsTheSameResults(t *testing.T) {
+	t.Parallel()
+	s := sweep.Sweep{Space: []space.Parameter{{Path: "lr"}}}
+	for _, c := range []struct {
+		objective     *sweep.Objective
+		columns, sort string
+	}{
+		{nil, "inputs.lr,tags,duration", ""},
+		{&sweep.Objective{Metric: "accuracy", Goal: sweep.Maximize, Value: sweep.BestValue}, "inputs.lr,metrics.accuracy.max,tags,duration,metrics.accuracy~chart", "-metrics.accuracy.max"},
+		{&sweep.Objective{Metric: "loss", Goal: sweep.Minimize, Value: sweep.LastValue}, "inputs.lr,metrics.loss,tags,duration,metrics.loss~chart", "metrics.loss"},
+		{&sweep.Objective{Output: "score", Goal: sweep.Maximize}, "inputs.lr,outputs.score,tags,duration", "-outputs.score"},
+	} {
+		s.Objective = c.objective
+		u, err := url.Parse(runTableURL(s))
+		require.NoError(t, err)
+		require.Equal(t, c.columns, u.Query().Get("columns"))
+		require.Equal(t, c.sort, u.Query().Get("sort"))
+	}
+}
+
+// TestResultsDoNotMoveRows: while a page is open, rows stay where they are, new ones follow, and the page
+// offers to sort them.
+func TestResultsDoNotMoveRows(t *testing.T) {
+	t.Parallel()
+	table := func(indexes ...int) *views.SweepRuns {
+		m := &views.SweepRuns{}
+		for _, i := range indexes {
+			m.Rows = append(m.Rows, views.SweepRunRow{Index: i})
+		}
+		return m
+	}
+	u, err := url.Parse(streamURL("x", url.Values{"sort": {"objective"}}, table(3, 1, 2).Rows))
+	require.NoError(t, err)
+	require.Equal(t, "objective", u.Query().Get("sort"))
+	order := orderOf(u.Query())
+
+	same := table(3, 1, 2)
+	order = keepOrder(same, order)
+	require.Equal(t, table(3, 1, 2), same)
+
+	better := table(4, 2, 3, 1) // run 2 is now better than run 3, and run 4 is new
+	order = keepOrder(better, order)
+	require.Equal(t, table(3, 1, 2, 4).Rows, better.Rows)
+	require.True(t, better.Moved)
+	require.Equal(t, []int{3, 1, 2, 4}, order)
+	require.Empty(t, orderOf(url.Values{}))
 }

@@ -74,7 +74,7 @@ func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Va
 		}
 	}
 	if !s.State.Ended() {
-		v.Stream = views.SweepPartURL(id.String(), "stream") + "?" + q.Encode()
+		v.Stream = streamURL(id.String(), q, runs.Rows)
 	}
 	return v, nil
 }
@@ -92,13 +92,14 @@ func (h *Pages) sweepStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	clock, sent := h.Page.Clock(r), page.SentPieces{}
+	clock, sent, order := h.Page.Clock(r), page.SentPieces{}, orderOf(r.URL.Query())
 	h.Page.OnHints(r, stream, h.Page.Ticks(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		clock.Now = h.Now()
 		v, err := h.read(ctx, clock, id, r.URL.Query())
 		if err != nil {
 			return err
 		}
+		order = keepOrder(&v.Runs, order)
 		if sent.Changed("sweep", []any{v.Head, v.Runs, v.Plots.Importance}) {
 			if err := stream.SendComponent(ctx, "", "", views.SweepUpdate(v.Head, v.Runs, v.Plots.Importance)); err != nil {
 				return err //nolint:wrapcheck // it names its context

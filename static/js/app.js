@@ -29,6 +29,7 @@ const parts = [
   ["[data-grid]", "./nodegrid.js"],
   ["[data-complete]", "./query.js"],
   ["[data-run-table]", "./runtable.js"],
+  ["[data-select-all]", "./selection.js"],
   ["[data-run-charts]", "./runcharts.js"],
   ["[data-brush]", "./facets.js"],
   ["[data-plots]", "./plots/main.js"],

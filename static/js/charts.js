@@ -1,5 +1,7 @@
 // Metric charts: uPlot replaces the server's SVG for hover, zoom and smoothing. The page
 // holds the data as JSON alongside the SVG, which remains the fallback and the print version.
+import { showSmoothing } from "./charttext.js";
+
 let uPlot;
 const drawn = new Map();
 
@@ -14,7 +16,7 @@ export async function setUp() {
   const controls = document.querySelector("[data-chart-controls]:not([data-ready])");
   if (controls) {
     controls.dataset.ready = "";
-    controls.addEventListener("input", redraw);
+    controls.addEventListener("input", () => { showSmoothing(controls); redraw(); });
   }
 }
 

@@ -22,3 +22,9 @@ export function positionText(frame, x) {
 }
 
 export const valueText = (v) => v == null ? "–" : String(Number(v.toPrecision(4)));
+
+// showSmoothing writes the weight that the slider of a form selects.
+export function showSmoothing(form) {
+  const out = form.querySelector("[data-smoothing]");
+  if (out) out.value = (form.elements.smooth.value / 100).toFixed(2);
+}

@@ -1,22 +1,25 @@
 // Curves of several executions: reads the points of each metric when its chart comes into
 // view, draws them with uPlot, and saves charts as SVG or PNG.
+import { barsOf, scrolls, singles } from "./chartbars.js";
 import { svgOf, save } from "./chartfile.js";
 import { tableOf } from "./charttable.js";
-import { positionText, valueText, xValues } from "./charttext.js";
+import { options, remember, xScale, yScale } from "./curveoptions.js";
+import { positionText, showSmoothing, valueText, xValues } from "./charttext.js";
+import { pointAt, pointedRun, watchRun } from "./pointed.js";
 
-let uPlot;
-const charts = new Map(); // figure → { frame, lines, plot, text }
+let uPlot, library;
+const charts = new Map(); // figure → { frame, lines, plot or bars, text }
 const few = 6; // curves that a chart draws with strong lines, each with its value in the legend
 const listed = 40; // curves in a legend
 const dashes = [[], [7, 3], [2, 3], [10, 3, 2, 3], [1, 4], [12, 4]];
 const missing = "Earlier values are not available right now.";
+const palette = new Map(); // resolved colors of the latest drawing
 const shown = new WeakMap(); // section → whether it draws the curves of an execution
-let pointed = null; // the execution that the reader points at
 
-export async function setUp() {
+export function setUp() {
   const sections = document.querySelectorAll("[data-compare]:not([data-ready])");
   for (const section of sections) section.dataset.ready = "";
-  uPlot ??= (await import("../vendor/uplot.js")).default;
+  if (sections.length) library ??= import("../vendor/uplot.js"); // while the first curves are read
   for (const section of sections) open(section);
 }
 
@@ -33,6 +36,7 @@ function open(section) {
   controls?.addEventListener("input", (event) => {
     if (event.target.matches("[data-submit]")) return controls.requestSubmit();
     remember(controls);
+    showSmoothing(controls);
     redraw();
   });
   section.addEventListener("click", pressed);
@@ -45,8 +49,7 @@ document.addEventListener("theme", redraw);
 document.addEventListener("runpage", () => {
   for (const figure of charts.keys()) if (!figure.isConnected) forget(figure);
 });
-document.addEventListener("pointerover", pointing);
-document.addEventListener("focusin", pointing);
+watchRun(pointed);
 
 // show draws only the executions of a section that a function selects.
 export function show(section, selects) {
@@ -72,6 +75,7 @@ async function load(figure) {
     const response = await fetch(figure.dataset.curves, { headers: { Accept: "application/json" } });
     if (!response.ok) throw new Error(response.status);
     const text = await response.text();
+    uPlot ??= (await library).default;
     const chart = charts.get(figure);
     if (chart?.text === text) return;
     charts.set(figure, { ...chart, text, frame: JSON.parse(text) });
@@ -115,54 +119,50 @@ function forget(figure) {
 }
 
 function resize() {
-  for (const [figure, { plot }] of charts) {
-    const width = figure.querySelector("[data-plot]").clientWidth;
+  for (const [figure, { plot, bars, width: before }] of charts) {
+    const width = figure.querySelector("[data-plot]").offsetWidth;
+    if (bars && width && before !== width) draw(figure);
     if (plot && width && plot.width !== width) plot.setSize({ width, height: heightOf(figure, width) });
   }
 }
 
 const heightOf = (figure, width) => Math.min(Math.round(width * 0.5), figure.classList.contains("chart-large") ? 460 : 300);
 
-// options are those of the controls, or those of a section without controls.
-function options(figure) {
-  const section = figure.closest("[data-compare]"), form = section.querySelector("[data-compare-controls]");
-  const { smooth = "0", scale, outliers } = section.dataset;
-  if (!form) return { weight: Number(smooth) / 100, log: scale === "log", outliers: outliers === "hide" };
-  return { weight: Number(form.elements.smooth.value) / 100, log: form.elements.scale.checked, outliers: form.elements.outliers.checked };
-}
-
-// remember keeps the controls in the address, which is the state of the page.
-function remember(form) {
-  const url = new URL(location.href);
-  for (const [name, value] of [["smooth", form.elements.smooth.value], ["scale", form.elements.scale.checked && "log"], ["outliers", form.elements.outliers.checked && "hide"]]) {
-    if (value && value !== "0") url.searchParams.set(name, value);
-    else url.searchParams.delete(name);
-  }
-  history.replaceState(history.state, "", url);
-}
-
 function draw(figure) {
   const chart = charts.get(figure);
   const { frame } = chart;
   const o = options(figure);
+  palette.clear();
   const lines = chart.lines = selected(figure);
   const scale = chart.plot && keptZoom(chart.plot);
   chart.plot?.destroy();
   const holder = figure.querySelector("[data-plot]");
   holder.replaceChildren();
-  chart.plot = chart.focus = null;
+  holder.removeAttribute("tabindex");
+  chart.plot = chart.focus = chart.bars = null;
   if (!lines.length) {
     holder.textContent = frame.partial ? missing : frame.lines.length ? "None of the executions shown has this metric." : "No values yet.";
     keys(figure);
     return;
   }
+  if (singles(lines)) {
+    chart.width = holder.offsetWidth;
+    chart.bars = barsOf(lines, chart.width || 300, valueText);
+    holder.replaceChildren(chart.bars);
+    if (scrolls(lines)) holder.tabIndex = 0;
+    keys(figure);
+    return;
+  }
+  const across = xScale(frame, o);
+  chart.from = across.from;
   const { series, data, bands } = linesOf(figure, frame, lines, o);
+  for (const i of data.keys()) data[i] = data[i].slice(across.from);
   const axis = { stroke: colour(figure, "--text-2"), font: "11px Inter, sans-serif", grid: { stroke: colour(figure, "--line"), width: 1 }, ticks: { show: false } };
   const width = holder.clientWidth || 300;
   chart.plot = new uPlot({
     width, height: heightOf(figure, width), legend: { show: false }, focus: { alpha: 0.25 },
     cursor: { sync: { key: figure.closest("[data-compare]").id }, y: false, focus: { prox: lines.length > 1 ? 24 : -1 } },
-    scales: { x: { time: frame.axis === "time", ...(frame.x.length === 1 && { range: [frame.x[0] - 1, frame.x[0] + 1] }) }, y: yScale(lines, o) },
+    scales: { x: across.scale, y: yScale(lines, o) },
     axes: [
       { ...axis, space: 64, size: 26, values: xValues(frame) },
       { ...axis, size: 52, ...(!o.log && { values: (u, at) => at.map((v) => v == null ? "" : String(Number(v.toPrecision(6)))) }) },
@@ -170,7 +170,7 @@ function draw(figure) {
     series, bands,
     hooks: { setCursor: [(u) => readout(figure, u)], setSeries: [(u, i) => focused(figure, i == null ? null : u.series[i]?.line)] },
   }, data, holder);
-  if (scale) chart.plot.setScale("x", scale);
+  if (scale && (scale.min > 0 || !o.logAxis)) chart.plot.setScale("x", scale);
   highlight(chart);
   keys(figure);
 }
@@ -203,17 +203,6 @@ function linesOf(figure, frame, lines, o) {
     data.push(positive(o.weight > 0 ? smoothed(line.y, o.weight) : line.y));
   });
   return { series, data, bands };
-}
-
-// yScale ignores the lowest and the highest 2 % of all values when the reader asks for it.
-function yScale(lines, o) {
-  const distr = o.log ? 3 : 1;
-  if (!o.outliers) return { distr };
-  const values = lines.flatMap((line) => line.y.filter((v) => v != null && (!o.log || v > 0))).sort((a, b) => a - b);
-  if (!values.length) return { distr };
-  const at = (share) => values[Math.round(share * (values.length - 1))];
-  const low = at(0.02), high = at(0.98), pad = o.log ? 0 : (high - low || 1) * 0.06;
-  return { distr, range: [low - pad, high + pad] };
 }
 
 // dashOf tells curves of the same colour apart.
@@ -283,15 +272,15 @@ function before(values, at) {
 
 // readout shows the values under the pointer.
 function readout(figure, plot) {
-  const { frame, lines, focus } = charts.get(figure);
-  const at = plot.cursor.idx;
+  const { frame, lines, focus, from } = charts.get(figure);
+  const at = plot.cursor.idx == null ? null : plot.cursor.idx + from;
   figure.querySelector("[data-step]").textContent = at == null ? "" : positionText(frame, frame.x[at]);
   for (const out of figure.querySelectorAll("[data-value]")) {
     const { y } = lines[out.dataset.value];
     out.textContent = valueText(at == null ? last(y) : before(y, at));
   }
   const one = figure.querySelector("[data-one]");
-  const line = lines[focus] ?? lines.find(({ run }) => run && run === pointed);
+  const line = lines[focus] ?? lines.find(({ run }) => run && run === pointedRun());
   if (one) one.textContent = line ? `${line.name} ${valueText(at == null ? last(line.y) : before(line.y, at))}` : crowd(frame, lines);
 }
 
@@ -300,22 +289,12 @@ function focused(figure, line) {
   const chart = charts.get(figure);
   if (chart.focus === line) return;
   chart.focus = line;
-  point(chart.lines[line]?.run ?? null, chart);
+  pointAt(chart.lines[line]?.run ?? null, chart);
   readout(figure, chart.plot);
 }
 
-// pointing follows the pointer and the focus over the legend and the rows of executions.
-function pointing(event) {
-  point(event.target.closest?.("[data-run]")?.dataset.run ?? null);
-}
-
-// point highlights an execution: its curves, except in the chart that highlights them itself, and
-// its row or its place in the legend.
-function point(run, except) {
-  if (run === pointed) return;
-  pointed = run;
-  for (const marked of document.querySelectorAll("[data-run][data-on]")) marked.removeAttribute("data-on");
-  if (run) for (const marked of document.querySelectorAll(`[data-run="${run}"]`)) marked.setAttribute("data-on", "");
+// pointed highlights the curves of an execution, except in the chart that highlights them itself.
+function pointed(except) {
   for (const [figure, chart] of charts) {
     if (chart === except || !chart.plot) continue;
     highlight(chart);
@@ -324,10 +303,11 @@ function point(run, except) {
 }
 
 function highlight({ plot, lines }) {
-  const any = pointed != null && lines.some(({ run }) => run === pointed);
+  const at = pointedRun();
+  const any = at != null && lines.some(({ run }) => run === at);
   plot.series.forEach((s) => {
     if (!s.main) return;
-    const on = any && lines[s.line].run === pointed;
+    const on = any && lines[s.line].run === at;
     s.width = (on ? 3 : s.strong ? 1.75 : 1.25) * devicePixelRatio;
     s.alpha = !any || on ? 1 : 0.25;
   });
@@ -337,14 +317,15 @@ function highlight({ plot, lines }) {
 function pressed(event) {
   const figure = event.target.closest("figure");
   const chart = charts.get(figure);
-  if (!chart?.plot) return;
+  if (!chart?.plot && !chart?.bars) return;
   const wide = event.target.closest("[data-wide]");
   if (wide) {
     wide.setAttribute("aria-pressed", String(figure.classList.toggle("chart-large")));
     draw(figure);
   }
   const kind = event.target.closest("[data-save]")?.dataset.save;
-  if (kind) save(kind, figure.dataset.name, svgOf(chart.plot, { title: figure.dataset.name, surface: colour(figure, "--surface"), ink: colour(figure, "--text") }));
+  if (kind && chart.bars) import("./plots/draw.js").then(({ saveDrawing }) => saveDrawing(kind, figure.dataset.name, chart.bars));
+  else if (kind) save(kind, figure.dataset.name, svgOf(chart.plot, { title: figure.dataset.name, surface: colour(figure, "--surface"), ink: colour(figure, "--text") }));
 }
 
 function tables(figure) {
@@ -370,13 +351,16 @@ function smoothed(values, weight) {
   });
 }
 
-// A custom property may hold light-dark(): let the browser resolve it.
+// A custom property may hold light-dark(): let the browser resolve it, once for each drawing, because it
+// computes the styles of the page for that.
 function colour(figure, name) {
+  if (palette.has(name)) return palette.get(name);
   const probe = document.createElement("span");
   probe.style.color = `var(${name})`;
   figure.append(probe);
   const found = getComputedStyle(probe).color;
   probe.remove();
+  palette.set(name, found);
   return found;
 }
 

@@ -36,6 +36,7 @@ function act(event) {
   if (event.key === "d") document.querySelector("[data-key=differences]")?.click();
   if (event.key === "j") walk(1);
   if (event.key === "k") walk(-1);
+  if (event.key === "x") document.activeElement.closest("tr")?.querySelector("input[name=id]")?.click();
   if (event.key === "/") {
     const filter = document.querySelector("main input[type=search], main .query-input");
     if (filter) {

@@ -4,7 +4,7 @@ import { show } from "./compare.js";
 import { keepInLinks } from "./address.js";
 import { announce, showPage } from "./runpage.js";
 
-const kept = ["hide", "smooth", "scale", "outliers"]; // what the address has since the server wrote the page
+const kept = ["hide", "smooth", "scale", "xscale", "outliers"]; // what the address has since the server wrote the page
 let ready = false;
 
 export function setUp() {
@@ -36,7 +36,7 @@ function remember(ends) {
 // update draws what is selected and not hidden. A row that the server sent again gets its state back.
 function update() {
   const charts = panel();
-  if (!charts) return;
+  if (!charts || "grouped" in charts.dataset) return;
   const off = hidden(), all = rows();
   for (const row of all) {
     const unseen = off.has(end(row.dataset.run));

@@ -23,7 +23,7 @@ export async function showPage(url) {
   const old = document.getElementById("run-page");
   const left = old.querySelector(".table-wrap")?.scrollLeft ?? 0;
   const open = ["#column-choice", ".metric-choice"].filter((name) => old.querySelector(name)?.open);
-  const drawn = new Map([...old.querySelectorAll("figure[data-curves]:has(canvas)")].map((figure) => [figure.dataset.curves, figure]));
+  const drawn = new Map([...old.querySelectorAll("figure[data-curves]:has(canvas, .chart-bars)")].map((figure) => [figure.dataset.curves, figure]));
   const selected = [...old.querySelectorAll("[data-run-table] tbody input:checked")].map((box) => box.value);
   const fresh = page && page.getElementById("run-page");
   if (!fresh) {

@@ -42,7 +42,7 @@ func sweepPage(f views.Page) views.SweepView {
 
 func sweepRuns() views.SweepRuns {
 	m := views.SweepRuns{
-		ID: sweepID, Caption: "Runs of this sweep", Total: "46", Pager: ui.Pager{Text: "Rows 1 to 8 of 46", InOrder: true, Older: views.SweepRunsURL(sweepID, url.Values{"after": {"8"}})},
+		ID: sweepID, Caption: "Runs of this sweep", Total: "46", Moved: true, SortURL: views.SweepRunsURL(sweepID, nil), Pager: ui.Pager{Text: "Rows 1 to 8 of 46", InOrder: true, Older: views.SweepRunsURL(sweepID, url.Values{"after": {"8"}})},
 		BestURL: views.LaunchURL("digits.train"), PresetURL: views.LaunchURL("digits.train"), TopURL: views.CompareURL("a", "b"), TopName: "Compare the best 5",
 		Columns: []views.SweepColumn{
 			{Name: "Run", URL: "?sort=index"}, {Name: "Rank", Number: true}, {Name: "State"}, {Name: "learning_rate", Title: "hyperparameters.learning_rate", URL: "?sort=hyperparameters.learning_rate", Number: true},
@@ -52,7 +52,7 @@ func sweepRuns() views.SweepRuns {
 	}
 	for i, state := range []string{"SUCCEEDED", "SUCCEEDED", "SUCCEEDED", "SUCCEEDED", "RUNNING", "RUNNING", "CANCELLED", "FAILED"} {
 		row := views.SweepRunRow{
-			Index: i, Rank: fmt.Sprint(i + 1), Name: fmt.Sprintf("#8p5q%d", i), URL: views.ExecutionURL(sweepID), State: views.SweepState{Icon: state, Word: ui.Word(state)},
+			Index: i, Rank: fmt.Sprint(i + 1), Name: fmt.Sprintf("#8p5q%d", i), URL: views.ExecutionURL(sweepID), ExecutionID: fmt.Sprintf("0191f3a2-7c1d-7a2b-9c3d-%012d", i), Style: views.RunStyle{Color: i % 6, Dash: i / 6}, State: views.SweepState{Icon: state, Word: ui.Word(state)},
 			Values: []string{"0.0032", "0.31", "adamw"}, Objective: fmt.Sprintf("%.4f", 0.9911-0.0008*float64(i)), Best: i == 0, Step: "30", Took: "12 min", Hours: "0.28",
 		}
 		switch state {

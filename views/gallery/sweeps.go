@@ -49,12 +49,14 @@ func plotFrame(n int) string {
 		{Name: "Run", Role: "order", Integer: true}, {Name: "Time", Role: "order", Time: true, Zone: "UTC"}, {Name: "GPU-hours", Role: "order"},
 	}
 	ids, names, states := make([]string, n), make([]string, n), make([]string, n)
+	colors, dashes := make([]int, n), make([]int, n)
 	best, most := -1, 0.0
 	for i := range n {
 		a, b, c := math.Mod(float64(i)*0.754877, 1), math.Mod(float64(i)*0.569840, 1), math.Mod(float64(i)*0.430159, 1)
 		rate := math.Pow(10, -4+3*a)
 		accuracy := 0.993 - 0.012*math.Pow(math.Log10(rate)+2.5, 2) - 0.02*(b-0.5)*(b-0.5) - 0.003*c
 		ids[i], names[i], states[i] = fmt.Sprintf("0191f3a2-7c1d-7a2b-9c3d-%012d", i), fmt.Sprintf("#r%03d", i), "SUCCEEDED"
+		colors[i], dashes[i] = i*5%6, i/6%6
 		values := []float64{rate, 0.1 + 0.4*b, math.Floor(3 * c), float64(int(64) << (i % 4)), accuracy, 1.2 - accuracy, float64(i + 1), 1.7637e9 + 240*float64(i), 0.2 * float64(i)}
 		switch {
 		case i >= n-6:
@@ -70,7 +72,7 @@ func plotFrame(n int) string {
 			columns[j].Values = append(columns[j].Values, values[j])
 		}
 	}
-	body, err := json.Marshal(views.PlotFrame{IDs: ids, Names: names, States: states, URLs: "/executions/", Columns: columns, Objective: 4, Best: best})
+	body, err := json.Marshal(views.PlotFrame{IDs: ids, Names: names, States: states, Colors: colors, Dashes: dashes, URLs: "/executions/", Columns: columns, Objective: 4, Best: best})
 	if err != nil {
 		panic("gallery: " + err.Error()) // the tests render these constant examples
 	}

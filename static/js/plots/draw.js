@@ -22,6 +22,15 @@ export function html(name, attributes = {}, ...children) {
   return element;
 }
 
+// mark is the class of the color of a run.
+export const mark = (frame, row) => `m${frame.colors[row] + 1}`;
+
+// swatch is the line of a run, as tables and other charts show it.
+export function swatch(frame, row) {
+  const line = svg("path", { class: `line s${frame.colors[row] + 1} d${frame.dashes[row]}`, d: "M0 6h22" });
+  return svg("svg", { class: "swatch", viewBox: "0 0 22 12", "aria-hidden": "true" }, line);
+}
+
 const pageSize = 100;
 
 // fillTable writes rows of a frame as a table, 100 at a time.
@@ -36,7 +45,8 @@ export function fillTable(details, frame, columns, rows) {
   const add = () => {
     for (const row of rows.slice(shown, shown + pageSize)) {
       const cells = columns.map((c) => html("td", { class: c.categories ? null : "num" }, textOf(c, c.values[row])));
-      body.append(html("tr", {}, html("th", { scope: "row" }, html("a", { href: frame.urls + frame.ids[row] }, frame.names[row])), html("td", {}, stateText(frame, row)), ...cells));
+      const link = html("a", { href: frame.urls + frame.ids[row] }, frame.names[row]);
+      body.append(html("tr", { "data-run": frame.ids[row] }, html("th", { scope: "row" }, html("span", { class: "chart-key" }, swatch(frame, row), link)), html("td", {}, stateText(frame, row)), ...cells));
     }
     shown = Math.min(rows.length, shown + pageSize);
     more.textContent = `Show more: ${(rows.length - shown).toLocaleString("en-US")} rows`;

@@ -1,10 +1,10 @@
 import { keepInLinks } from "../address.js";
 
 // The choices of a reader in the drawings are part of the address: the ranges of axes (brush), which axes
-// are shown, in which order and scale (axis), and the columns of the scatter plot and the history. So a
-// reload, a link to the page and a change of its order keep them.
-const own = ["brush", "axis", "px", "py", "order"];
-const kept = [...own, "smooth", "scale", "outliers"]; // and those of the curves
+// are shown, in which order and scale (axis), the columns of the scatter plot and the history, and what
+// colors stand for. So a reload, a link to the page and a change of its order keep them.
+const own = ["brush", "axis", "px", "py", "order", "color"];
+const kept = [...own, "smooth", "scale", "xscale", "outliers"]; // and those of the curves
 
 // linked reads the address: filters by column, axes in their order, and columns by control.
 export function linked() {
@@ -25,7 +25,7 @@ export function linked() {
     const [scale, name] = parts(text, 2);
     columns[key] = { name, log: scale === "log" };
   }
-  return { filters, axes: axes.length ? axes : null, columns, order: query.get("order") };
+  return { filters, axes: axes.length ? axes : null, columns, order: query.get("order"), color: query.get("color") };
 }
 
 // parts splits a text at its first n - 1 tildes; names may have more.
@@ -42,6 +42,7 @@ export function remember({ filters, link }) {
   for (const { column, on, log } of link.axes ?? []) url.searchParams.append("axis", `${on ? "on" : "off"}${log ? ".log" : ""}~${column.name}`);
   for (const [key, { name, log }] of Object.entries(link.columns)) url.searchParams.set(`p${key}`, `${log ? "log" : "linear"}~${name}`);
   if (link.order) url.searchParams.set("order", link.order);
+  if (link.color) url.searchParams.set("color", link.color);
   if (url.href !== location.href) history.replaceState(history.state, "", url);
 }
 

@@ -4,6 +4,7 @@ import { parallel } from "./parallel.js";
 import { points } from "./points.js";
 import { fillTable, saveDrawing } from "./draw.js";
 import { linked, remember } from "./link.js";
+import { pointAt, pointedRun, watchRun } from "../pointed.js";
 
 const kinds = [["[data-parallel]", parallel], ["[data-points]", points]];
 const views = new Map(); // section → view
@@ -19,7 +20,8 @@ export function setUp() {
   }
 }
 
-document.addEventListener("theme", () => { for (const view of views.values()) draw(view); });
+watchRun(() => { for (const view of views.values()) if (view.frame) pointed(view); });
+document.addEventListener("theme", () => { for (const view of views.values()) if (view.frame) draw(view); });
 
 // The version of the data is in an element that the stream replaces.
 const versionOf = (root) => root.dataset.versionOf ? document.querySelector(root.dataset.versionOf)?.dataset.version ?? "" : root.dataset.frame ?? "";
@@ -36,11 +38,13 @@ function begin(root) {
     for (const part of view.parts) part.choose();
     for (const details of root.querySelectorAll("[data-values][open]")) table(view, details);
   };
-  view.point = (row) => {
-    if (view.pointed === row) return;
-    view.pointed = row;
-    for (const part of view.parts) part.point();
-  };
+  view.point = (row) => pointAt(row == null ? null : view.frame.ids[row]);
+  root.addEventListener("change", ({ target }) => {
+    if (!target.matches("[data-color]")) return;
+    view.link.color = target.value;
+    remember(view);
+    draw(view);
+  });
   for (const [selector, part] of kinds) for (const figure of root.querySelectorAll(selector)) view.parts.push(part(view, figure));
   root.addEventListener("toggle", (event) => event.target.matches("[data-values]") && event.target.open && view.frame && table(view, event.target), true);
   root.addEventListener("click", (event) => {
@@ -64,6 +68,8 @@ async function read(view) {
     if (text === view.text) return;
     view.text = text;
     view.frame = JSON.parse(text);
+    view.rows = new Map(view.frame.ids.map((id, row) => [id, row]));
+    view.pointed = view.rows.get(pointedRun()) ?? null;
     choose(view);
     draw(view);
   } catch {
@@ -78,7 +84,23 @@ async function fetched(url) {
   return response.text();
 }
 
+// pointed highlights the run that the reader points at, here or in a table.
+function pointed(view) {
+  const row = view.rows.get(pointedRun()) ?? null;
+  if (view.pointed === row) return;
+  view.pointed = row;
+  for (const part of view.parts) part.point();
+}
+
+// The most runs that have their own colors unless the reader chooses. Of more, the drawings show the ranks.
+const fewRuns = 12;
+
 function draw(view) {
+  const { frame, link, root } = view;
+  const ranked = frame.columns[frame.objective] != null;
+  view.byRun = !ranked || (link.color ? link.color === "run" : frame.ids.length <= fewRuns);
+  for (const choice of root.querySelectorAll("[data-color]")) choice.checked = (choice.value === "run") === view.byRun;
+  for (const key of root.querySelectorAll("[data-rank-key]")) key.hidden = view.byRun;
   for (const part of view.parts) part.draw();
   for (const details of view.root.querySelectorAll("[data-values][open]")) table(view, details);
 }

@@ -1,6 +1,6 @@
 // Parallel coordinates: an axis for each column and a line for each run. The reader sets the
 // range of an axis by dragging on it, or with the arrow keys on its two ends.
-import { svg, html, stateText } from "./draw.js";
+import { svg, html, mark, stateText } from "./draw.js";
 import { canLog, labelOf, scaleOf } from "./scale.js";
 
 const height = 300, top = 44, foot = 24, side = 70, apart = 104;
@@ -35,18 +35,26 @@ export function parallel(view, figure) {
   function linesOf() {
     const { frame } = view;
     const group = svg("g", { class: "pc-lines", "aria-hidden": "true" });
+    const key = figure.querySelector("[data-best-key]");
+    key?.setAttribute("class", frame.best >= 0 ? `pc-key ${mark(frame, frame.best)}` : "pc-key");
     const objective = frame.columns[frame.objective];
     const rank = ranks(objective);
     const order = frame.ids.map((_, row) => row).sort((a, b) => (rank[a] ?? -1) - (rank[b] ?? -1));
     for (const row of order) {
       const path = pathOf(row);
       if (!path) continue;
-      const shade = rank[row] == null ? "pc-none" : row === frame.best ? "pc-best" : `pc-${Math.min(shades, 1 + Math.floor(rank[row] * shades))}`;
-      lines[row] = svg("path", { d: path, class: shade, "data-row": row });
+      lines[row] = svg("path", { d: path, class: `${lineOf(row, rank[row])} ${mark(frame, row)}`, "data-row": row });
       group.append(lines[row]);
     }
     if (lines[frame.best]) group.append(lines[frame.best]);
     return group;
+  }
+
+  // lineOf is the class of a line: of its run, or of the rank of its run.
+  function lineOf(row, rank) {
+    const best = row === view.frame.best ? "pc-best" : "";
+    if (view.byRun) return `line pc-run d${view.frame.dashes[row]} ${best}`;
+    return best || (rank == null ? "pc-none" : `pc-${Math.min(shades, 1 + Math.floor(rank * shades))}`);
   }
 
   // pathOf is a curve through the axes; a missing value interrupts it.
@@ -189,7 +197,7 @@ export function parallel(view, figure) {
     drawing?.querySelector("[data-pointed]")?.removeAttribute("data-pointed");
     const line = lines[view.pointed];
     line?.setAttribute("data-pointed", "");
-    line?.parentNode.append(line);
+    if (line?.nextSibling) line.parentNode.append(line);
     showMessage();
   };
 

@@ -1,6 +1,6 @@
 // Points of runs over two columns: a scatter plot, and the history of the best with its line.
 // Shapes say the outcome of a run. The arrow keys go from point to point, and Enter opens one.
-import { svg, html, stateText } from "./draw.js";
+import { svg, html, mark, stateText } from "./draw.js";
 import { canLog, labelOf, scaleOf } from "./scale.js";
 
 const before = 52, after = 16, top = 12, foot = 26;
@@ -105,11 +105,12 @@ export function points(view, figure) {
   function markOf(row, px, py) {
     const { frame } = view;
     const state = frame.states[row];
-    const own = { "data-row": row };
-    if (row === frame.best) return svg("path", { ...own, class: "pt-best", d: `M${px} ${py - 6}l6 10h-12z` });
-    if (state === "SUCCEEDED") return svg("circle", { ...own, class: history ? "pt-all" : "pt", cx: px, cy: py, r: history ? 2.5 : 4 });
-    if (!["RUNNING", "PROPOSED", "PENDING", "PAUSED"].includes(state)) return svg("path", { ...own, class: "pt-stop", d: `M${px - 3} ${py - 3}l6 6m0-6l-6 6` });
-    return svg("circle", { ...own, class: "pt-live", cx: px, cy: py, r: 3.5 });
+    const classes = (kind) => view.byRun || row === frame.best ? `${kind} ${mark(frame, row)}` : kind;
+    const own = (kind) => ({ "data-row": row, class: classes(kind) });
+    if (row === frame.best) return svg("path", { ...own("pt-best"), d: `M${px} ${py - 6}l6 10h-12z` });
+    if (state === "SUCCEEDED") return svg("circle", { ...own("pt"), cx: px, cy: py, r: history && !view.byRun ? 2.5 : 4 });
+    if (!["RUNNING", "PROPOSED", "PENDING", "PAUSED"].includes(state)) return svg("path", { ...own("pt-stop"), d: `M${px - 3} ${py - 3}l6 6m0-6l-6 6` });
+    return svg("circle", { ...own("pt-live"), cx: px, cy: py, r: 3.5 });
   }
 
   // bestLine is the best value until each point, as steps.
@@ -144,14 +145,18 @@ export function points(view, figure) {
 
   part.point = () => {
     const { frame, pointed } = view;
-    const mark = marks[pointed], ring = drawing?.querySelector(".pts-focus");
+    const at = marks[pointed], ring = drawing?.querySelector(".pts-focus");
     if (ring) {
-      ring.setAttribute("visibility", mark ? "visible" : "hidden");
-      if (mark) { ring.setAttribute("cx", mark.x); ring.setAttribute("cy", mark.y); }
+      ring.setAttribute("visibility", at ? "visible" : "hidden");
+      if (at) {
+        ring.setAttribute("cx", at.x);
+        ring.setAttribute("cy", at.y);
+        ring.setAttribute("class", `pts-focus ${mark(frame, pointed)}`);
+      }
     }
     const out = figure.querySelector("[data-say]");
     if (!out) return;
-    out.textContent = mark ? `${frame.names[pointed]}, ${stateText(frame, pointed)}: ${labelOf(x)} ${scaleOf(x).text(x.values[pointed])}, ${labelOf(y)} ${scaleOf(y).text(y.values[pointed])}` : out.dataset.say ?? "";
+    out.textContent = at ? `${frame.names[pointed]}, ${stateText(frame, pointed)}: ${labelOf(x)} ${scaleOf(x).text(x.values[pointed])}, ${labelOf(y)} ${scaleOf(y).text(y.values[pointed])}` : out.dataset.say ?? "";
   };
 
   figure.addEventListener("input", ({ target }) => {
