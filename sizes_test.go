@@ -117,7 +117,6 @@ func large() map[string]int {
 		"engine/quota.Service":          90,
 		"engine/quota/fair.state":       100,
 		"engine/schedule.Service":       70,
-		"engine/sweep.Service":          60,
 		"handlers/launch.Pages":         60,
 		"views/forms.Control":           110, // what the widgets ask about a field
 	}
