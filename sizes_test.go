@@ -116,7 +116,6 @@ func large() map[string]int {
 		"engine/execution/query.Reader": 75,
 		"engine/quota.Service":          90,
 		"engine/quota/fair.state":       100,
-		"handlers/launch.Pages":         60,
 		"views/forms.Control":           110, // what the widgets ask about a field
 	}
 }
