@@ -110,7 +110,6 @@ func large() map[string]int {
 	return map[string]int{
 		"app.App":                       90, // the composition root
 		"compute/runner.attempt":        80,
-		"data/metaflow.Service":         55,
 		"engine/dag.Run":                70,
 		"engine/execution.loop":         70, // steps of the drive loop; its features are components
 		"engine/execution/query.Reader": 75,
