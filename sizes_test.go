@@ -110,15 +110,11 @@ func large() map[string]int {
 	return map[string]int{
 		"app.App":                       90, // the composition root
 		"compute/runner.attempt":        80,
-		"data/metaflow.Service":         55,
 		"engine/dag.Run":                70,
 		"engine/execution.loop":         70, // steps of the drive loop; its features are components
 		"engine/execution/query.Reader": 75,
 		"engine/quota.Service":          90,
 		"engine/quota/fair.state":       100,
-		"engine/schedule.Service":       70,
-		"engine/sweep.Service":          60,
-		"handlers/launch.Pages":         60,
 		"views/forms.Control":           110, // what the widgets ask about a field
 	}
 }

@@ -1,10 +1,9 @@
-// Package docs contains the documents of the product and the description of the API, which the
-// server shows at /docs.
+// Package docs contains the documents of the product, which the server shows at /docs.
 package docs
 
 import "embed"
 
-// Files are the documents in Markdown and openapi.json.
+// Files are the documents in Markdown.
 //
-//go:embed *.md openapi.json
+//go:embed *.md
 var Files embed.FS

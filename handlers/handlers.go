@@ -210,7 +210,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		}),
 		failures: failures.New(failures.Config{Executions: d.Executions, Page: shell}),
 		forms:    forms,
-		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Reports: d.Reports, Schedules: d.Schedules, Sweeps: d.Sweeps, Registry: d.Registry, Datasets: d.Datasets, Rows: rows, PublicURL: d.PublicURL, Page: shell}),
+		home:     home.New(home.Config{Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Metaflow: d.Metaflow, Reports: d.Reports, Schedules: d.Schedules, Sweeps: d.Sweeps, Registry: d.Registry, Datasets: d.Datasets, Rows: rows, PublicURL: d.PublicURL, API: api.OpenAPI, Page: shell}),
 		launch: launch.New(launch.Config{
 			Log: d.Log, Now: d.Now, Workflows: d.Workflows, Executions: d.Executions, Secrets: d.Secrets, Retention: d.Retention, Presets: d.Presets, Options: d.Options,
 			Sweeps: d.Sweeps, Schedules: d.Schedules, Index: d.Index, Forms: forms, Page: shell, Leader: marked,

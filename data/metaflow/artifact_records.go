@@ -50,7 +50,7 @@ type NewArtifactRecord struct {
 // RegisterArtifact records an artifact of a task. Its path in the datastore is
 // data/{sha256[:2]}/{sha256[2:4]}/{sha256} below ds_root. Errors: apperr.NotFound, apperr.Invalid,
 // and apperr.Conflict if the attempt has an artifact of this name with another hash.
-func (s *Service) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (ArtifactRecord, error) {
+func (s Records) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (ArtifactRecord, error) {
 	subject, q, err := s.writer(ctx)
 	if err != nil {
 		return ArtifactRecord{}, err
@@ -91,7 +91,7 @@ func (s *Service) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (Ar
 }
 
 // FindArtifact returns an artifact of any task; apperr.NotFound if it does not exist.
-func (s *Service) FindArtifact(ctx context.Context, id string) (ArtifactRecord, error) {
+func (s Records) FindArtifact(ctx context.Context, id string) (ArtifactRecord, error) {
 	number := parseID(strings.TrimPrefix(id, artifactPrefix)).Number
 	if number > 0 {
 		found, _, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{ID: number}, RecordPage{Limit: 1})
@@ -110,7 +110,7 @@ type RecordPage struct {
 
 // ArtifactsByHash returns a page of the artifacts with a hash, the newest first, and the cursor of
 // the next page; apperr.NotFound without one.
-func (s *Service) ArtifactsByHash(ctx context.Context, sha string, p RecordPage) ([]ArtifactRecord, string, error) {
+func (s Records) ArtifactsByHash(ctx context.Context, sha string, p RecordPage) ([]ArtifactRecord, string, error) {
 	found, next, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{Sha: sha}, p)
 	if err == nil && len(found) == 0 && p.After == "" {
 		return nil, "", apperr.New(apperr.NotFound, "There is no artifact with the hash %q.", sha)
@@ -120,7 +120,7 @@ func (s *Service) ArtifactsByHash(ctx context.Context, sha string, p RecordPage)
 
 // RunArtifacts returns a page of the artifacts of all tasks of a run, the newest first, and the
 // cursor of the next page.
-func (s *Service) RunArtifacts(ctx context.Context, id string, p RecordPage) ([]ArtifactRecord, string, error) {
+func (s Records) RunArtifacts(ctx context.Context, id string, p RecordPage) ([]ArtifactRecord, string, error) {
 	r, err := s.FindRun(ctx, id)
 	if err != nil {
 		return nil, "", err
@@ -130,7 +130,7 @@ func (s *Service) RunArtifacts(ctx context.Context, id string, p RecordPage) ([]
 
 // TaskArtifacts returns a page of the artifacts of all attempts of a task, the newest first, and
 // the cursor of the next page.
-func (s *Service) TaskArtifacts(ctx context.Context, id string, p RecordPage) ([]ArtifactRecord, string, error) {
+func (s Records) TaskArtifacts(ctx context.Context, id string, p RecordPage) ([]ArtifactRecord, string, error) {
 	t, err := s.FindTask(ctx, id)
 	if err != nil {
 		return nil, "", err
@@ -138,7 +138,7 @@ func (s *Service) TaskArtifacts(ctx context.Context, id string, p RecordPage) ([
 	return s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{TaskNumber: parseID(t.TaskID).Number}, p)
 }
 
-func (s *Service) artifactRecords(ctx context.Context, which db.MetaflowArtifactRecordsParams, p RecordPage) ([]ArtifactRecord, string, error) {
+func (s Records) artifactRecords(ctx context.Context, which db.MetaflowArtifactRecordsParams, p RecordPage) ([]ArtifactRecord, string, error) {
 	subject, q, err := s.reader(ctx)
 	if err != nil {
 		return nil, "", err

@@ -16,6 +16,9 @@ import (
 // Pending is the state of a run or a step of which nothing has begun.
 const Pending = "pending"
 
+// Records are runs, tasks and artifacts as the design document has them: each has an ID of its own.
+type Records struct{ *Service }
+
 // RunRecord is a run in the shape of the design document.
 type RunRecord struct {
 	RunID      string          `json:"run_id"`
@@ -45,7 +48,7 @@ type StepRecord struct {
 
 // FindRun returns a run of any flow. Errors: apperr.NotFound, and apperr.Conflict for an ID that a
 // client gave to runs of several flows.
-func (s *Service) FindRun(ctx context.Context, id string) (RunRecord, error) {
+func (s Records) FindRun(ctx context.Context, id string) (RunRecord, error) {
 	subject, q, err := s.reader(ctx)
 	if err != nil {
 		return RunRecord{}, err
@@ -86,7 +89,7 @@ func recordOf(s RunSummary) RunRecord {
 }
 
 // SearchRuns returns runs of all flows; see FindRuns.
-func (s *Service) SearchRuns(ctx context.Context, f RunFilter) ([]RunRecord, string, error) {
+func (s Records) SearchRuns(ctx context.Context, f RunFilter) ([]RunRecord, string, error) {
 	runs, next, err := s.FindRuns(ctx, f)
 	found := make([]RunRecord, 0, len(runs))
 	for _, r := range runs {
@@ -104,7 +107,7 @@ type NewRunRecord struct {
 }
 
 // StartRun records a run, and its flow if it is new. Errors: apperr.Invalid.
-func (s *Service) StartRun(ctx context.Context, n NewRunRecord) (RunRecord, error) {
+func (s Records) StartRun(ctx context.Context, n NewRunRecord) (RunRecord, error) {
 	if _, _, err := s.writer(ctx); err != nil {
 		return RunRecord{}, err
 	}
@@ -137,7 +140,7 @@ type RunChange struct {
 }
 
 // ChangeRun sets the state and the tags of a run. Errors: apperr.NotFound and apperr.Invalid.
-func (s *Service) ChangeRun(ctx context.Context, id string, c RunChange) (RunRecord, error) {
+func (s Records) ChangeRun(ctx context.Context, id string, c RunChange) (RunRecord, error) {
 	subject, _, err := s.writer(ctx)
 	if err != nil {
 		return RunRecord{}, err
@@ -180,7 +183,7 @@ func (s *Service) ChangeRun(ctx context.Context, id string, c RunChange) (RunRec
 }
 
 // RunSteps returns the steps of a run with their states, the first one first.
-func (s *Service) RunSteps(ctx context.Context, id string) ([]StepRecord, error) {
+func (s Records) RunSteps(ctx context.Context, id string) ([]StepRecord, error) {
 	r, tasks, err := s.withTasks(ctx, id)
 	if err != nil {
 		return nil, err
@@ -197,7 +200,7 @@ func (s *Service) RunSteps(ctx context.Context, id string) ([]StepRecord, error)
 }
 
 // RunStep returns a step of a run; apperr.NotFound if it does not exist.
-func (s *Service) RunStep(ctx context.Context, id, step string) (StepRecord, error) {
+func (s Records) RunStep(ctx context.Context, id, step string) (StepRecord, error) {
 	r, tasks, err := s.withTasks(ctx, id)
 	if err != nil {
 		return StepRecord{}, err
@@ -210,7 +213,7 @@ func (s *Service) RunStep(ctx context.Context, id, step string) (StepRecord, err
 }
 
 // StepTasks returns the tasks of a step; apperr.NotFound if the step does not exist.
-func (s *Service) StepTasks(ctx context.Context, id, step string) ([]TaskRecord, error) {
+func (s Records) StepTasks(ctx context.Context, id, step string) ([]TaskRecord, error) {
 	if _, err := s.RunStep(ctx, id, step); err != nil {
 		return nil, err
 	}
@@ -219,7 +222,7 @@ func (s *Service) StepTasks(ctx context.Context, id, step string) ([]TaskRecord,
 }
 
 // withTasks returns a run and its tasks.
-func (s *Service) withTasks(ctx context.Context, id string) (RunRecord, []TaskRecord, error) {
+func (s Records) withTasks(ctx context.Context, id string) (RunRecord, []TaskRecord, error) {
 	r, err := s.FindRun(ctx, id)
 	if err != nil {
 		return RunRecord{}, nil, err

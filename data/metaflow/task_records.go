@@ -26,7 +26,7 @@ type TaskRecord struct {
 }
 
 // taskRecords returns the tasks of a run, or one of them unless number is 0.
-func (s *Service) taskRecords(ctx context.Context, flow, run string, number int64) ([]TaskRecord, error) {
+func (s Records) taskRecords(ctx context.Context, flow, run string, number int64) ([]TaskRecord, error) {
 	subject, q, err := s.reader(ctx)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ type NewTaskRecord struct {
 }
 
 // StartTask records a task, and its step if it is new.
-func (s *Service) StartTask(ctx context.Context, n NewTaskRecord) (TaskRecord, error) {
+func (s Records) StartTask(ctx context.Context, n NewTaskRecord) (TaskRecord, error) {
 	if _, _, err := s.writer(ctx); err != nil {
 		return TaskRecord{}, err
 	}
@@ -110,7 +110,7 @@ func (s *Service) StartTask(ctx context.Context, n NewTaskRecord) (TaskRecord, e
 }
 
 // FindTask returns a task of any run; apperr.NotFound if it does not exist.
-func (s *Service) FindTask(ctx context.Context, id string) (TaskRecord, error) {
+func (s Records) FindTask(ctx context.Context, id string) (TaskRecord, error) {
 	subject, q, err := s.reader(ctx)
 	if err != nil {
 		return TaskRecord{}, err
@@ -139,7 +139,7 @@ type TaskChange struct {
 
 // ChangeTask reports the state of an attempt of a task. A run whose step "end" completes is
 // completed.
-func (s *Service) ChangeTask(ctx context.Context, id string, c TaskChange) (TaskRecord, error) {
+func (s Records) ChangeTask(ctx context.Context, id string, c TaskChange) (TaskRecord, error) {
 	if _, _, err := s.writer(ctx); err != nil {
 		return TaskRecord{}, err
 	}
@@ -178,7 +178,7 @@ func (s *Service) ChangeTask(ctx context.Context, id string, c TaskChange) (Task
 const maxAttempt = 1 << 20
 
 // report records facts about an attempt of a task.
-func (s *Service) report(ctx context.Context, t TaskRecord, attempt int64, facts map[string]string) error {
+func (s Records) report(ctx context.Context, t TaskRecord, attempt int64, facts map[string]string) error {
 	if attempt < 0 || attempt > maxAttempt {
 		return apperr.New(apperr.Invalid, "attempt_id must be a number from 0 to %d", maxAttempt)
 	}

@@ -84,7 +84,7 @@ func checkCondition(condition string, now time.Time) string {
 }
 
 // historyOf returns the values of a schedule that its conditions can read.
-func (s *Service) historyOf(ctx context.Context, row db.Schedule) (history, error) {
+func (s loop) historyOf(ctx context.Context, row db.Schedule) (history, error) {
 	h := history{name: row.Name, last: utc(row.LastAt)}
 	ended, err := s.queries.CountEndedOccurrences(ctx, row.ID, row.ResumedAt)
 	if err != nil {
@@ -102,7 +102,7 @@ type conditionResult struct {
 }
 
 // evaluateConditions evaluates the conditions of a schedule. One that cannot be evaluated pauses the schedule.
-func (s *Service) evaluateConditions(ctx context.Context, row db.Schedule) (conditionResult, error) {
+func (s loop) evaluateConditions(ctx context.Context, row db.Schedule) (conditionResult, error) {
 	if row.Condition == "" && row.StopWhen == "" {
 		return conditionResult{}, nil
 	}

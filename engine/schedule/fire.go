@@ -35,7 +35,7 @@ const (
 
 // fireDue processes the due runs of a schedule. To let other schedules proceed, it processes a
 // limited number; the next pass continues.
-func (s *Service) fireDue(ctx context.Context, id uuid.UUID) error {
+func (s loop) fireDue(ctx context.Context, id uuid.UUID) error {
 	start := time.Now()
 	for n := 0; n < turnSteps && time.Since(start) < turnTime && ctx.Err() == nil; n++ {
 		more, err := s.fireOnce(ctx, id)
@@ -50,7 +50,7 @@ func (s *Service) fireDue(ctx context.Context, id uuid.UUID) error {
 }
 
 // fireOnce processes one step of a schedule. more reports whether the schedule may still be due.
-func (s *Service) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err error) {
+func (s loop) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err error) {
 	row, err := s.queries.GetSchedule(ctx, id)
 	if db.IsNoRows(err) {
 		return false, nil
@@ -71,7 +71,7 @@ func (s *Service) fireOnce(ctx context.Context, id uuid.UUID) (more bool, err er
 }
 
 // fireRow processes one step of a schedule that is due.
-func (s *Service) fireRow(ctx context.Context, row db.Schedule, now time.Time) (more bool, err error) {
+func (s loop) fireRow(ctx context.Context, row db.Schedule, now time.Time) (more bool, err error) {
 	sc, t, fields, err := s.read(ctx, s.queries, row)
 	if err != nil {
 		return false, err
@@ -101,7 +101,7 @@ func (s *Service) fireRow(ctx context.Context, row db.Schedule, now time.Time) (
 }
 
 // fireStep launches, queues or skips the run of a step.
-func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, conditions conditionResult) error {
+func (s loop) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, conditions conditionResult) error {
 	o := db.InsertOccurrenceParams{ScheduleID: row.ID, FireAt: *st.fire, LastFireAt: *st.fire, Fires: 1, IntervalStart: st.start, Now: s.now()}
 	if conditions.skip {
 		o.State, o.Reason, o.Message = string(Skipped), ReasonWhen, conditions.message
@@ -136,7 +136,7 @@ func (s *Service) fireStep(ctx context.Context, row db.Schedule, sc Schedule, t 
 
 // replace launches a run and cancels the executions that it replaces, in one transaction. They
 // continue if the run cannot be launched.
-func (s *Service) replace(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, o db.InsertOccurrenceParams, live []uuid.UUID) error {
+func (s loop) replace(ctx context.Context, row db.Schedule, sc Schedule, t timing, st step, o db.InsertOccurrenceParams, live []uuid.UUID) error {
 	replaced := make([]*execution.Cancellation, 0, len(live))
 	for _, e := range live {
 		c, err := s.config.Executions.Commands.PrepareCancel(ctx, e, "The next run of schedule "+row.Name+" replaces this execution.")
@@ -168,7 +168,7 @@ func (s *Service) replace(ctx context.Context, row db.Schedule, sc Schedule, t t
 }
 
 // load returns the running executions of a schedule, and the number of queued occurrences.
-func (s *Service) load(ctx context.Context, q *db.Queries, id uuid.UUID) (live []uuid.UUID, queued int, err error) {
+func (s loop) load(ctx context.Context, q *db.Queries, id uuid.UUID) (live []uuid.UUID, queued int, err error) {
 	if live, err = q.LiveOccurrences(ctx, id); err != nil {
 		return nil, 0, fmt.Errorf("executions of schedule %s: %w", id, err)
 	}
@@ -180,7 +180,7 @@ func (s *Service) load(ctx context.Context, q *db.Queries, id uuid.UUID) (live [
 }
 
 // settle records a step that launches nothing.
-func (s *Service) settle(ctx context.Context, row db.Schedule, st step, o *db.InsertOccurrenceParams) error {
+func (s loop) settle(ctx context.Context, row db.Schedule, st step, o *db.InsertOccurrenceParams) error {
 	s.config.Crash("settle.begin")
 	err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error { return s.advance(ctx, q, row, st, o) })
 	s.config.Crash("settle.committed")
@@ -189,7 +189,7 @@ func (s *Service) settle(ctx context.Context, row db.Schedule, st step, o *db.In
 
 // advance records a step if the schedule has not changed since the step was decided. It is part
 // of the transaction that launches the execution.
-func (s *Service) advance(ctx context.Context, q *db.Queries, was db.Schedule, st step, o *db.InsertOccurrenceParams) error {
+func (s loop) advance(ctx context.Context, q *db.Queries, was db.Schedule, st step, o *db.InsertOccurrenceParams) error {
 	row, err := q.ClaimSchedule(ctx, was.ID)
 	if db.IsNoRows(err) {
 		return errNotDue
@@ -226,7 +226,7 @@ func (s *Service) advance(ctx context.Context, q *db.Queries, was db.Schedule, s
 
 // occur records a run. It returns errDecided if the run is already recorded; a run that was
 // skipped because it was missed is decided again.
-func (s *Service) occur(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
+func (s loop) occur(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
 	n, err := q.InsertOccurrence(ctx, o)
 	if err == nil && n == 0 {
 		if n, err = q.ForgetMissedOccurrence(ctx, o.ScheduleID, o.FireAt); err == nil && n > 0 {
@@ -248,7 +248,7 @@ type record func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams
 // launch launches the execution of an occurrence with the current permissions of the owner. If
 // the launch is refused, the occurrence is refused; if the owner lacks the permission, the
 // schedule is paused.
-func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t timing, o db.InsertOccurrenceParams, write record) error {
+func (s loop) launch(ctx context.Context, row db.Schedule, sc Schedule, t timing, o db.InsertOccurrenceParams, write record) error {
 	inputs, fields := render(sc.Inputs, t.times(o.IntervalStart, o.FireAt))
 	if len(fields) > 0 {
 		return s.refuse(ctx, row, t, o, write, apperr.InvalidFields("The inputs cannot be used.", fields))
@@ -277,7 +277,7 @@ func (s *Service) launch(ctx context.Context, row db.Schedule, sc Schedule, t ti
 // refuse records an occurrence that cannot be launched. Other errors are retried. The first
 // refusal after a launch is recorded in the audit log, which causes notifications, unless it
 // pauses the schedule.
-func (s *Service) refuse(ctx context.Context, row db.Schedule, t timing, o db.InsertOccurrenceParams, write record, cause error) error {
+func (s loop) refuse(ctx context.Context, row db.Schedule, t timing, o db.InsertOccurrenceParams, write record, cause error) error {
 	o.State, o.ExecutionID, o.Message, o.Now = string(Refused), nil, apperr.TextOf(cause), s.now()
 	switch apperr.CodeOf(cause) { //nolint:exhaustive // the others pass
 	case apperr.Invalid:
@@ -309,7 +309,7 @@ func FireName(at time.Time) string {
 
 // noteRefused records a refused occurrence in the audit log if it is the first one since a
 // launch.
-func (s *Service) noteRefused(ctx context.Context, q *db.Queries, row db.Schedule, t timing, o db.InsertOccurrenceParams) error {
+func (s loop) noteRefused(ctx context.Context, q *db.Queries, row db.Schedule, t timing, o db.InsertOccurrenceParams) error {
 	before, err := q.StateBeforeOccurrence(ctx, row.ID, o.FireAt)
 	if err != nil {
 		return fmt.Errorf("last run of schedule %s: %w", row.ID, err)
@@ -322,13 +322,13 @@ func (s *Service) noteRefused(ctx context.Context, q *db.Queries, row db.Schedul
 }
 
 // pause pauses a schedule on behalf of FlowForge.
-func (s *Service) pause(ctx context.Context, row db.Schedule, reason, message string) error {
+func (s loop) pause(ctx context.Context, row db.Schedule, reason, message string) error {
 	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		return s.pauseIn(ctx, q, row.ID, reason, message)
 	})
 }
 
-func (s *Service) pauseIn(ctx context.Context, q *db.Queries, id uuid.UUID, reason, message string) error {
+func (s loop) pauseIn(ctx context.Context, q *db.Queries, id uuid.UUID, reason, message string) error {
 	row, err := q.LockSchedule(ctx, id)
 	if db.IsNoRows(err) || err == nil && row.Paused {
 		return nil

@@ -28,8 +28,12 @@ const (
 
 // Run runs schedules until ctx ends. The leader calls it. A second loop does no harm, because
 // each step is a transaction that claims the schedule and checks its state.
-func (s *Service) Run(ctx context.Context) {
-	ctx = auth.AsSystem(ctx)
+func (s *Service) Run(ctx context.Context) { loop{s}.run(auth.AsSystem(ctx)) }
+
+// loop runs what is due. Its steps act as the system, or as the owners of schedules.
+type loop struct{ *Service }
+
+func (s loop) run(ctx context.Context) {
 	var checked, cleaned time.Time
 	for {
 		turn := s.config.Watch.Turn()
@@ -51,13 +55,13 @@ func (s *Service) Run(ctx context.Context) {
 }
 
 // look processes everything that is due, and returns how long to wait for the next pass without a change.
-func (s *Service) look(ctx context.Context) time.Duration {
+func (s loop) look(ctx context.Context) time.Duration {
 	err := s.fireAll(ctx)
 	s.logged(ctx, "schedules could not be run; the next attempt retries them", err)
 	return s.waitTime(ctx, err != nil)
 }
 
-func (s *Service) logged(ctx context.Context, what string, err error) {
+func (s loop) logged(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
 		s.config.Logger.Warn(what, "error", err)
 	}
@@ -65,7 +69,7 @@ func (s *Service) logged(ctx context.Context, what string, err error) {
 
 // waitTime returns how long the loop waits at most: until the next run. After a failure it waits for
 // Every, because the failed run is still due.
-func (s *Service) waitTime(ctx context.Context, failed bool) time.Duration {
+func (s loop) waitTime(ctx context.Context, failed bool) time.Duration {
 	if failed {
 		return s.config.Every
 	}
@@ -80,7 +84,7 @@ func (s *Service) waitTime(ctx context.Context, failed bool) time.Duration {
 }
 
 // fireAll processes the due runs of all schedules.
-func (s *Service) fireAll(ctx context.Context) error {
+func (s loop) fireAll(ctx context.Context) error {
 	queues, err := s.queries.SchedulesWithQueue(ctx)
 	if err != nil {
 		return fmt.Errorf("find queued occurrences: %w", err)
@@ -100,7 +104,7 @@ func (s *Service) fireAll(ctx context.Context) error {
 
 // each calls f for schedules concurrently. The failure of one schedule does not affect the
 // others. It returns all failures.
-func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) error {
+func (s loop) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) error {
 	slots := make(chan struct{}, together)
 	failures := make([]error, len(ids))
 	var all sync.WaitGroup
@@ -118,14 +122,14 @@ func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Cont
 }
 
 // pauseAllFailing pauses all schedules whose last occurrences failed.
-func (s *Service) pauseAllFailing(ctx context.Context) error {
+func (s loop) pauseAllFailing(ctx context.Context) error {
 	_, err := s.pauseFailing(ctx, nil)
 	return err
 }
 
 // pauseFailing pauses the schedules whose last occurrences failed, or only the one with an ID.
 // It returns how many it paused.
-func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error) {
+func (s loop) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error) {
 	ids, err := s.queries.FailingSchedules(ctx, only)
 	if err != nil {
 		return 0, fmt.Errorf("find failing schedules: %w", err)
@@ -145,7 +149,7 @@ func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error
 
 // pauseIfFailing pauses a schedule that fails while it is locked: a user may just have resumed, changed
 // or deleted it.
-func (s *Service) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool, err error) {
+func (s loop) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool, err error) {
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockSchedule(ctx, id)
 		if db.IsNoRows(err) {
@@ -166,7 +170,7 @@ func (s *Service) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool
 
 // followClock recomputes the next runs of schedules whose last run is in the future because the
 // clock of a server was ahead. Without it, they would not run until that time.
-func (s *Service) followClock(ctx context.Context) error {
+func (s loop) followClock(ctx context.Context) error {
 	ids, err := s.queries.SchedulesAhead(ctx, s.now().Add(ClockBack))
 	if err != nil {
 		return fmt.Errorf("find schedules whose last fire is in the future: %w", err)
@@ -204,7 +208,7 @@ func (s *Service) followClock(ctx context.Context) error {
 }
 
 // expireHistory marks executions beyond those that schedules keep for removal.
-func (s *Service) expireHistory(ctx context.Context) error {
+func (s loop) expireHistory(ctx context.Context) error {
 	ids, err := s.queries.SchedulesWithHistory(ctx)
 	if err != nil {
 		return fmt.Errorf("find schedules that keep some executions: %w", err)

@@ -15,7 +15,7 @@ import (
 
 // launchQueued launches the first queued occurrence of a schedule if the limit of running
 // executions allows it.
-func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
+func (s loop) launchQueued(ctx context.Context, id uuid.UUID) error {
 	row, err := s.queries.GetSchedule(ctx, id)
 	if err != nil {
 		return fmt.Errorf("get schedule %s: %w", id, err)
@@ -54,7 +54,7 @@ func (s *Service) launchQueued(ctx context.Context, id uuid.UUID) error {
 
 // claimForLaunch locks a schedule, and returns errNotDue if it was changed in the meantime, is paused, or
 // has reached its limit of running executions because of another launch.
-func (s *Service) claimForLaunch(ctx context.Context, q *db.Queries, was db.Schedule) error {
+func (s loop) claimForLaunch(ctx context.Context, q *db.Queries, was db.Schedule) error {
 	row, err := q.ClaimSchedule(ctx, was.ID)
 	if db.IsNoRows(err) {
 		return errNotDue

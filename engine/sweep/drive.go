@@ -60,6 +60,10 @@ type driver struct {
 	busy map[uuid.UUID]bool
 }
 
+// advancer takes the next steps of a sweep: it observes its runs, proposes and launches others, and
+// ends it.
+type advancer struct{ *Service }
+
 // look advances the sweeps that have not ended, and returns how many there are.
 func (d *driver) look(ctx context.Context) (int, error) {
 	ids, err := d.s.queries.OpenInputSweeps(ctx)
@@ -90,13 +94,13 @@ func (d *driver) advance(ctx context.Context, id uuid.UUID) {
 	case d.slots <- struct{}{}:
 	}
 	defer func() { <-d.slots }()
-	if err := d.s.guarded(ctx, id); err != nil && ctx.Err() == nil {
+	if err := (advancer{d.s}).guarded(ctx, id); err != nil && ctx.Err() == nil {
 		d.s.config.Logger.Warn("a sweep could not be driven; the next attempt retries them", "sweep", id, "error", err)
 	}
 }
 
 // advance does everything for one sweep that can be done now.
-func (s *Service) advance(ctx context.Context, id uuid.UUID) error {
+func (s advancer) advance(ctx context.Context, id uuid.UUID) error {
 	row, err := s.queries.GetInputSweep(ctx, id)
 	if db.IsNoRows(err) { // its workflow or project was deleted
 		return nil
@@ -171,7 +175,7 @@ func totalsOf(rows []db.CountSweepRunsRow, id uuid.UUID) totals {
 // that wait for quota count: they keep their position in the queue, and a sweep that launched
 // more would fill the queue with runs that a change of its space, its budget or its results can
 // no longer affect.
-func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) error {
+func (s advancer) propose(ctx context.Context, row db.InputSweep, sw Sweep) error {
 	t, err := s.totals(ctx, s.queries, sw.ID)
 	if err != nil {
 		return err
@@ -229,7 +233,7 @@ func (s *Service) propose(ctx context.Context, row db.InputSweep, sw Sweep) erro
 
 // refuse records that the inputs of a run were rejected. stop reports that too many were
 // rejected in a row.
-func (s *Service) refuse(ctx context.Context, id uuid.UUID, number, refused int, cause error) (stop bool, err error) {
+func (s advancer) refuse(ctx context.Context, id uuid.UUID, number, refused int, cause error) (stop bool, err error) {
 	message := apperr.TextOf(cause)
 	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		if err := q.RefuseSweepRun(ctx, message, new(s.now()), id, int32(number)); err != nil { //nolint:gosec // at most MaxRuns
@@ -247,7 +251,7 @@ func (s *Service) refuse(ctx context.Context, id uuid.UUID, number, refused int,
 }
 
 // refusedAll pauses a sweep when none of its runs can be launched. Other errors are retried.
-func (s *Service) refusedAll(ctx context.Context, id uuid.UUID, err error) error {
+func (s advancer) refusedAll(ctx context.Context, id uuid.UUID, err error) error {
 	switch apperr.CodeOf(err) { //nolint:exhaustive // the others pass
 	case apperr.Forbidden, apperr.NotFound, apperr.Unauthenticated:
 		return s.halt(ctx, id, Paused, ReasonAccess, "The user who created the sweep can no longer launch this workflow: "+apperr.MessageOf(err))
@@ -258,7 +262,7 @@ func (s *Service) refusedAll(ctx context.Context, id uuid.UUID, err error) error
 }
 
 // halt pauses or stops a running sweep.
-func (s *Service) halt(ctx context.Context, id uuid.UUID, to State, reason, message string) error {
+func (s advancer) halt(ctx context.Context, id uuid.UUID, to State, reason, message string) error {
 	action := "sweep.pause"
 	if to == Stopping {
 		action = "sweep.stop"
@@ -276,7 +280,7 @@ func (s *Service) halt(ctx context.Context, id uuid.UUID, to State, reason, mess
 }
 
 // finish ends a sweep whose runs have all ended.
-func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
+func (s advancer) finish(ctx context.Context, id uuid.UUID) error {
 	row, err := s.queries.GetInputSweep(ctx, id)
 	if err != nil {
 		return fmt.Errorf("get sweep %s: %w", id, err)
@@ -318,7 +322,7 @@ func (s *Service) finish(ctx context.Context, id uuid.UUID) error {
 
 // ttl returns how long an ended sweep is kept, if its definition sets that. A removed definition
 // sets nothing.
-func (s *Service) ttl(ctx context.Context, row db.InputSweep) (workflow.TTL, error) {
+func (s advancer) ttl(ctx context.Context, row db.InputSweep) (workflow.TTL, error) {
 	v, err := s.config.Workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if apperr.Is(err, apperr.NotFound) {
 		return workflow.TTL{}, nil

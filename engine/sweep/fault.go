@@ -12,7 +12,7 @@ import (
 
 // guarded advances a sweep. A panic pauses the sweep and does not end the server, since every leader
 // after this one would end in the same way.
-func (s *Service) guarded(ctx context.Context, id uuid.UUID) (err error) {
+func (s advancer) guarded(ctx context.Context, id uuid.UUID) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.config.Logger.Error("a sweep panicked, so it is paused", "sweep", id, "panic", cause, "stack", string(debug.Stack()))
@@ -27,7 +27,7 @@ func (s *Service) guarded(ctx context.Context, id uuid.UUID) (err error) {
 }
 
 // giveUp pauses a sweep whose next runs can never be chosen. Other errors are retried.
-func (s *Service) giveUp(ctx context.Context, id uuid.UUID, err error) error {
+func (s advancer) giveUp(ctx context.Context, id uuid.UUID, err error) error {
 	if unreadable(err) {
 		return err
 	}

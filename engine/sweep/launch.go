@@ -16,7 +16,7 @@ import (
 
 // launchProposed launches the runs that have values. The transaction of each launch links the
 // execution to its run, so a run is launched once, whatever stops between.
-func (s *Service) launchProposed(ctx context.Context, row db.InputSweep, sw Sweep) error {
+func (s advancer) launchProposed(ctx context.Context, row db.InputSweep, sw Sweep) error {
 	rows, err := s.queries.ProposedSweepRuns(ctx, sw.ID)
 	if err != nil || len(rows) == 0 {
 		return err
@@ -52,7 +52,7 @@ func (s *Service) launchProposed(ctx context.Context, row db.InputSweep, sw Swee
 	return nil
 }
 
-func (s *Service) launchRun(ctx context.Context, sw Sweep, number int, chosen json.RawMessage) error {
+func (s advancer) launchRun(ctx context.Context, sw Sweep, number int, chosen json.RawMessage) error {
 	inputs, values, err := requestInputs(sw.Inputs, chosen)
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ type observer struct {
 
 // observe writes the states and objectives of the runs that have not settled, and stops
 // unpromising runs early.
-func (s *Service) observe(ctx context.Context, row db.InputSweep, sw Sweep) error {
+func (s advancer) observe(ctx context.Context, row db.InputSweep, sw Sweep) error {
 	rows, err := s.queries.UnsettledSweepRuns(ctx, sw.ID)
 	if err != nil {
 		return fmt.Errorf("list the runs of sweep %s: %w", sw.ID, err)
@@ -62,7 +62,7 @@ func (s *Service) observe(ctx context.Context, row db.InputSweep, sw Sweep) erro
 	if len(rows) == 0 {
 		return nil
 	}
-	o := observer{s: s, sweep: sw, rule: ruleOf(sw)}
+	o := observer{s: s.Service, sweep: sw, rule: ruleOf(sw)}
 	if err := o.read(ctx, row, rows); err != nil {
 		return err
 	}

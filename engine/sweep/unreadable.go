@@ -58,7 +58,7 @@ func legible(row db.InputSweep) Sweep {
 
 // setAside pauses a sweep that cannot be read. A stopping sweep stays in that state. The driver
 // ignores it until a user resumes or stops it, because nothing would have changed.
-func (s *Service) setAside(ctx context.Context, id uuid.UUID, cause error) error {
+func (s advancer) setAside(ctx context.Context, id uuid.UUID, cause error) error {
 	changed := false
 	err := s.change(auth.AsSystem(ctx), id, "sweep.pause", func(_ *db.Queries, row *db.InputSweep) (bool, error) {
 		if State(row.State).Ended() || row.Reason == ReasonUnreadable {

@@ -49,7 +49,7 @@ func (s source) at(number int) (space.Combination, bool) {
 }
 
 // next returns the values of up to n runs from a number on, fewer at the end of a grid.
-func (s *Service) next(ctx context.Context, sw Sweep, src source, number, n int) ([]space.Combination, error) {
+func (s advancer) next(ctx context.Context, sw Sweep, src source, number, n int) ([]space.Combination, error) {
 	switch src.method {
 	case TPE:
 		return s.suggest(ctx, sw, src, number, n)
@@ -138,7 +138,7 @@ func canonical(v any) any {
 
 // suggest gets values from Optuna, which learns from the runs so far. It leaves out runs whose
 // values came from another space, and failed runs.
-func (s *Service) suggest(ctx context.Context, sw Sweep, src source, number, n int) ([]space.Combination, error) {
+func (s advancer) suggest(ctx context.Context, sw Sweep, src source, number, n int) ([]space.Combination, error) {
 	rows, err := s.queries.SweepHistory(ctx, sw.ID)
 	if err != nil {
 		return nil, fmt.Errorf("history of sweep %s: %w", sw.ID, err)

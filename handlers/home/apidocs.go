@@ -13,7 +13,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/docs"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
@@ -73,16 +72,17 @@ type schema struct {
 
 // reference is the API's reference, read from its description once.
 type reference struct {
-	once sync.Once
-	doc  description
-	list []views.APIPart
-	err  error
+	describe func() ([]byte, error) // in the format of OpenAPI
+	once     sync.Once
+	doc      description
+	list     []views.APIPart
+	err      error
 }
 
 // parts are the parts of the API with their operations.
 func (a *reference) parts() ([]views.APIPart, error) {
 	a.once.Do(func() {
-		raw, err := docs.Files.ReadFile("openapi.json")
+		raw, err := a.describe()
 		if err == nil {
 			err = json.Unmarshal(raw, &a.doc)
 		}

@@ -33,7 +33,8 @@ type Config struct {
 	Registry   *registry.Service
 	Datasets   *dataset.Service
 	Rows       *executions.Rows
-	PublicURL  string // public address of this server; "": taken from the request
+	PublicURL  string                 // public address of this server; "": taken from the request
+	API        func() ([]byte, error) // describes the JSON API in the format of OpenAPI
 	Page       *page.Shell
 }
 
@@ -45,7 +46,7 @@ type Pages struct {
 }
 
 // New returns the pages.
-func New(c Config) *Pages { return &Pages{Config: c} }
+func New(c Config) *Pages { return &Pages{Config: c, reference: reference{describe: c.API}} }
 
 // Mount adds the pages to r.
 func (h *Pages) Mount(r chi.Router) {

@@ -18,7 +18,7 @@ const (
 )
 
 // objectives are the names of metrics and outputs that the form offers.
-func (h *Pages) objectives(ctx context.Context, d *draft) []string {
+func (h *sweepPages) objectives(ctx context.Context, d *draft) []string {
 	var names []string
 	for _, o := range d.version.Definition.Outputs {
 		names = append(names, o.Name)
@@ -32,7 +32,7 @@ func (h *Pages) objectives(ctx context.Context, d *draft) []string {
 }
 
 // metrics are the names of the metrics of the project.
-func (h *Pages) metrics(ctx context.Context) []string {
+func (h *sweepPages) metrics(ctx context.Context) []string {
 	fields, err := h.Index.Fields(ctx)
 	if err != nil {
 		h.Log.Warn("offer metrics as objectives", "error", err)
@@ -49,7 +49,7 @@ func (h *Pages) metrics(ctx context.Context) []string {
 
 // unknownObjective warns about a metric that no execution of the workflow has reported, if any has
 // reported others.
-func (h *Pages) unknownObjective(ctx context.Context, d *draft, o *sweep.Objective) *views.Verdict {
+func (h *sweepPages) unknownObjective(ctx context.Context, d *draft, o *sweep.Objective) *views.Verdict {
 	if o == nil || o.Metric == "" {
 		return nil
 	}

@@ -50,8 +50,8 @@ func New(c Config) *Pages { return &Pages{c} }
 // because it can forecast the start.
 func (h *Pages) MountUploads(r chi.Router) {
 	h.Leader.Prefers(r).Post("/workflows/{name}/launch", h.Page.Serve(h.launch)) // with files
-	h.Leader.Prefers(r).Post("/workflows/{name}/sweep", h.Page.Serve(h.sweep))   // with files
 	r.Post("/executions/{id}/resume", h.Page.Serve(h.resume))                    // with files
+	(&sweepPages{h}).mountUploads(r)
 	(&schedulePages{h}).mountUploads(r)
 }
 
@@ -59,18 +59,12 @@ func (h *Pages) MountUploads(r chi.Router) {
 func (h *Pages) Mount(r chi.Router) {
 	forecasts := h.Leader.Prefers(r)
 	forecasts.Get("/workflows/{name}/launch", h.Page.Serve(h.launchForm))
-	forecasts.Get("/workflows/{name}/sweep", h.Page.Serve(h.sweepForm))
 	forecasts.Get("/workflows/{name}/dev", h.Page.Serve(h.developForm))
 	forecasts.Get("/launch/{id}", h.Page.Serve(h.launchByID))
 	r.Post("/workflows/{name}/options", h.Page.Serve(h.inputOptions))
-	r.Get("/workflows/{name}/presets", h.Page.Serve(h.presetsPage))
-	r.Get("/workflows/{name}/presets/{preset}", h.Page.Serve(h.presetPage))
-	r.Post("/workflows/{name}/presets/{preset}", h.Page.Serve(h.changePreset))
-	r.Post("/workflows/{name}/presets/{preset}/default", h.Page.Serve(h.defaultPreset))
-	r.Post("/workflows/{name}/presets/{preset}/delete", h.Page.Serve(h.deletePreset))
 	r.Get("/workflows/{name}/dev/stream", h.Page.Serve(h.developStream))
 	r.Get("/executions/{id}/resume", h.Page.Serve(h.resumeForm))
+	(&presetPages{h}).mount(r)
+	(&sweepPages{h}).mount(r)
 	(&schedulePages{h}).mount(r)
-	r.Get("/sweeps/{sweep}/change", h.Page.Serve(h.sweepChangeForm))
-	r.Post("/sweeps/{sweep}/change", h.Page.Serve(h.sweepChange))
 }

@@ -17,8 +17,19 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
+// presetPages show and change the presets of a workflow.
+type presetPages struct{ *Pages }
+
+func (h *presetPages) mount(r chi.Router) {
+	r.Get("/workflows/{name}/presets", h.Page.Serve(h.presetsPage))
+	r.Get("/workflows/{name}/presets/{preset}", h.Page.Serve(h.presetPage))
+	r.Post("/workflows/{name}/presets/{preset}", h.Page.Serve(h.changePreset))
+	r.Post("/workflows/{name}/presets/{preset}/default", h.Page.Serve(h.defaultPreset))
+	r.Post("/workflows/{name}/presets/{preset}/delete", h.Page.Serve(h.deletePreset))
+}
+
 // presetsPage lists the presets of a workflow.
-func (h *Pages) presetsPage(w http.ResponseWriter, r *http.Request) error {
+func (h *presetPages) presetsPage(w http.ResponseWriter, r *http.Request) error {
 	d, err := h.presetDraft(r)
 	if err != nil {
 		return err
@@ -42,7 +53,7 @@ func (h *Pages) presetsPage(w http.ResponseWriter, r *http.Request) error {
 
 // presetDraft is a form of the latest version, or of the newest development version of a workflow
 // without releases.
-func (h *Pages) presetDraft(r *http.Request) (*draft, error) {
+func (h *presetPages) presetDraft(r *http.Request) (*draft, error) {
 	d, err := h.newDraft(r, "")
 	if !apperr.Is(err, apperr.NotFound) {
 		return d, err
@@ -59,11 +70,11 @@ func crumbs(d *draft) []views.Crumb {
 }
 
 // presetPage shows one preset.
-func (h *Pages) presetPage(w http.ResponseWriter, r *http.Request) error {
+func (h *presetPages) presetPage(w http.ResponseWriter, r *http.Request) error {
 	return h.renderPreset(w, r, http.StatusOK, nil, "")
 }
 
-func (h *Pages) renderPreset(w http.ResponseWriter, r *http.Request, status int, form *views.PresetForm, failed string) error {
+func (h *presetPages) renderPreset(w http.ResponseWriter, r *http.Request, status int, form *views.PresetForm, failed string) error {
 	d, err := h.presetDraft(r)
 	if err != nil {
 		return err
@@ -128,7 +139,7 @@ func presetValues(d *draft, p preset.Preset, fitted preset.Fitted) []views.Prese
 }
 
 // changePreset renames a preset, or changes its description and with whom it is shared.
-func (h *Pages) changePreset(w http.ResponseWriter, r *http.Request) error {
+func (h *presetPages) changePreset(w http.ResponseWriter, r *http.Request) error {
 	d, err := h.presetDraft(r)
 	if err != nil {
 		return err
@@ -159,7 +170,7 @@ func (h *Pages) changePreset(w http.ResponseWriter, r *http.Request) error {
 }
 
 // defaultPreset begins or ends a default.
-func (h *Pages) defaultPreset(w http.ResponseWriter, r *http.Request) error {
+func (h *presetPages) defaultPreset(w http.ResponseWriter, r *http.Request) error {
 	d, err := h.presetDraft(r)
 	if err != nil {
 		return err
@@ -180,7 +191,7 @@ func (h *Pages) defaultPreset(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deletePreset deletes a preset.
-func (h *Pages) deletePreset(w http.ResponseWriter, r *http.Request) error {
+func (h *presetPages) deletePreset(w http.ResponseWriter, r *http.Request) error {
 	d, err := h.presetDraft(r)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -22,9 +23,23 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
+// sweepPages are the forms of sweeps. Their inputs are those of the launch form.
+type sweepPages struct{ *Pages }
+
+// mountUploads adds the routes with large bodies.
+func (h *sweepPages) mountUploads(r chi.Router) {
+	h.Leader.Prefers(r).Post("/workflows/{name}/sweep", h.Page.Serve(h.sweep)) // with files
+}
+
+func (h *sweepPages) mount(r chi.Router) {
+	h.Leader.Prefers(r).Get("/workflows/{name}/sweep", h.Page.Serve(h.sweepForm))
+	r.Get("/sweeps/{sweep}/change", h.Page.Serve(h.sweepChangeForm))
+	r.Post("/sweeps/{sweep}/change", h.Page.Serve(h.sweepChange))
+}
+
 // sweepForm draws the form that launches a sweep, filled in like the launch form. A link can name a
 // sweep whose space and search the form takes over.
-func (h *Pages) sweepForm(w http.ResponseWriter, r *http.Request) error {
+func (h *sweepPages) sweepForm(w http.ResponseWriter, r *http.Request) error {
 	d, err := h.newDraft(r, r.URL.Query().Get("version"))
 	if err != nil {
 		return err
@@ -61,7 +76,7 @@ func known(schema typeregistry.Schema, inputs map[string]any) map[string]any {
 }
 
 // sweep handles the form: it changes it, checks it, or creates the sweep.
-func (h *Pages) sweep(w http.ResponseWriter, r *http.Request) error {
+func (h *sweepPages) sweep(w http.ResponseWriter, r *http.Request) error {
 	sent, err := h.Forms.Read(w, r, h.formSchema)
 	if err != nil {
 		return err
@@ -101,7 +116,7 @@ func (h *Pages) sweep(w http.ResponseWriter, r *http.Request) error {
 }
 
 // createSweep creates the sweep, or responds with the form and its errors. It only checks if asked to.
-func (h *Pages) createSweep(w http.ResponseWriter, r *http.Request, d *draft, only bool) error {
+func (h *sweepPages) createSweep(w http.ResponseWriter, r *http.Request, d *draft, only bool) error {
 	s := d.newSweepDraft(h.Forms.Env(r))
 	spec, problems := d.spec(s, h.Forms.Env(r))
 	refused := ""
@@ -155,12 +170,12 @@ func (d *draft) sweepKey(spec sweep.Spec) string {
 	return "form-" + hex.EncodeToString(sum[:16])
 }
 
-func (h *Pages) renderSweep(w http.ResponseWriter, r *http.Request, status int, d *draft) error {
+func (h *sweepPages) renderSweep(w http.ResponseWriter, r *http.Request, status int, d *draft) error {
 	return h.drawSweep(w, r, status, d, d.newSweepDraft(h.Forms.Env(r)))
 }
 
 // drawSweep responds with the complete page.
-func (h *Pages) drawSweep(w http.ResponseWriter, r *http.Request, status int, d *draft, s *sweepDraft) error {
+func (h *sweepPages) drawSweep(w http.ResponseWriter, r *http.Request, status int, d *draft, s *sweepDraft) error {
 	d.mode, d.sweep = views.LaunchForm, s
 	errors := s.errorLines()
 	for _, name := range []string{"tags", "note"} {
@@ -178,7 +193,7 @@ func (h *Pages) drawSweep(w http.ResponseWriter, r *http.Request, status int, d 
 }
 
 // estimated is the form with its estimate, for the script.
-func (h *Pages) estimated(r *http.Request, d *draft) (views.LaunchSweep, error) {
+func (h *sweepPages) estimated(r *http.Request, d *draft) (views.LaunchSweep, error) {
 	s := d.newSweepDraft(h.Forms.Env(r))
 	estimate, err := h.estimate(r, d, s)
 	view := s.view(nil)
@@ -187,7 +202,7 @@ func (h *Pages) estimated(r *http.Request, d *draft) (views.LaunchSweep, error) 
 }
 
 // estimate describes the effect of the sweep, and stores its errors in the draft.
-func (h *Pages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepEstimate, error) {
+func (h *sweepPages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepEstimate, error) {
 	spec, problems := d.spec(s, h.Forms.Env(r))
 	if len(spec.Space) == 0 {
 		return views.SweepEstimate{
@@ -224,7 +239,7 @@ func (h *Pages) estimate(r *http.Request, d *draft, s *sweepDraft) (views.SweepE
 }
 
 // sweepEstimate is a valid preview for readers.
-func (h *Pages) sweepEstimate(clock ui.Clock, p sweep.Preview) views.SweepEstimate {
+func (h *sweepPages) sweepEstimate(clock ui.Clock, p sweep.Preview) views.SweepEstimate {
 	e := views.SweepEstimate{Ready: true, Tone: "ok", Headline: units.Plural(p.Runs, "run", "runs"), Button: "Launch " + units.Plural(p.Runs, "run", "runs")}
 	if p.Total != nil {
 		e.Headline += ", about " + units.Duration(roundEstimate(*p.Total))

@@ -30,7 +30,7 @@ type changeDraft struct {
 }
 
 // changed reads the sweep in the path. Without submitted values the form shows the sweep as it is.
-func (h *Pages) changed(r *http.Request, sent url.Values) (*changeDraft, error) {
+func (h *sweepPages) changed(r *http.Request, sent url.Values) (*changeDraft, error) {
 	text := request.PathValue(r, "sweep")
 	id, err := uuid.Parse(text)
 	if err != nil {
@@ -55,7 +55,7 @@ func (h *Pages) changed(r *http.Request, sent url.Values) (*changeDraft, error) 
 }
 
 // sweepChangeForm shows the form that changes a sweep.
-func (h *Pages) sweepChangeForm(w http.ResponseWriter, r *http.Request) error {
+func (h *sweepPages) sweepChangeForm(w http.ResponseWriter, r *http.Request) error {
 	c, err := h.changed(r, nil)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (h *Pages) sweepChangeForm(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sweepChange changes a sweep, or responds with the form and its errors.
-func (h *Pages) sweepChange(w http.ResponseWriter, r *http.Request) error {
+func (h *sweepPages) sweepChange(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "The form could not be read. Send it again.")
 	}
@@ -156,7 +156,7 @@ func same(a, b any) bool {
 }
 
 // renderChange responds with the form.
-func (h *Pages) renderChange(w http.ResponseWriter, r *http.Request, status int, c *changeDraft, failed string) error {
+func (h *sweepPages) renderChange(w http.ResponseWriter, r *http.Request, status int, c *changeDraft, failed string) error {
 	id := c.sweep.ID.String()
 	m := views.SweepChange{
 		Page: h.Page.Base(r, "Change", views.SectionSweeps, views.Crumb{Name: "Sweeps", URL: views.SweepsURL()}, views.Crumb{Name: c.sweep.Name, URL: views.SweepURL(id)}),

@@ -12,7 +12,7 @@ import (
 // and artifacts have IDs of their own (docs/metaflow.md).
 func (a *API) mountRecords(r routes) {
 	const run, task = "/runs/{run}", "/tasks/{task}"
-	s := a.Records
+	s := metaflow.Records{Service: a.Records}
 	r.post("/runs", func(q request) (any, error) {
 		var body metaflow.NewRunRecord
 		if err := q.readKnown(&body); err != nil {
@@ -120,7 +120,7 @@ func (a *API) search(q request) (any, error) {
 		return nil, err
 	}
 	values := q.URL.Query()
-	runs, next, err := a.Records.SearchRuns(q.Context(), metaflow.RunFilter{
+	runs, next, err := metaflow.Records{Service: a.Records}.SearchRuns(q.Context(), metaflow.RunFilter{
 		Text: values.Get("flow"), User: values.Get("user"), Tag: values.Get("tag"), Status: values.Get("status"), After: p.After, Limit: p.Limit,
 	})
 	return records("runs", runs, next), err
