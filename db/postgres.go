@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -91,6 +92,12 @@ func Constraint(err error) string {
 func InvalidPattern(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == "2201B" || e.Code == "22025")
+}
+
+// repeatable reports whether a transaction failed only because of others that ran at the same time.
+func repeatable(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && strings.HasPrefix(e.Code, "40")
 }
 
 // IsNoRows reports whether err means that a query found no rows.

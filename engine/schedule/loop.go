@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,10 +17,14 @@ import (
 )
 
 const (
-	together = 8    // schedules that run concurrently
-	maxDue   = 1000 // schedules in one pass
+	together = 8      // queues that are processed concurrently
+	maxDue   = 10_000 // schedules in one pass
 	slowly   = 30 * time.Second
 	clean    = time.Hour
+
+	// Schedules that are due are processed in groups, each on one connection.
+	minGroup  = 100
+	maxGroups = 4
 
 	// Steps of a schedule in one pass, so that schedules that are always due do not delay others.
 	turnSteps = 10
@@ -85,9 +90,9 @@ func (s *Service) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find queued occurrences: %w", err)
 	}
-	failed := s.each(ctx, queues, func(ctx context.Context, id uuid.UUID) error {
-		if err := s.launchQueued(ctx, id); !errors.Is(err, errNotDue) {
-			return err
+	failed := each(queues, together, func(id uuid.UUID) error {
+		if err := s.launchQueued(ctx, id); err != nil && !errors.Is(err, errNotDue) {
+			return fmt.Errorf("schedule %s: %w", id, err)
 		}
 		return nil
 	})
@@ -95,51 +100,26 @@ func (s *Service) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find due schedules: %w", err)
 	}
-	return errors.Join(failed, s.each(ctx, due, s.fireDue))
+	groups := max(1, min(maxGroups, int(s.config.Pool.Config().MaxConns)/2))
+	size := max(minGroup, (len(due)+groups-1)/groups)
+	return errors.Join(failed, each(slices.Collect(slices.Chunk(due, size)), groups, func(ids []uuid.UUID) error { return s.fireDue(ctx, ids) }))
 }
 
-// each calls f for schedules concurrently. The failure of one schedule does not affect the
-// others. It returns all failures.
-func (s *Service) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) error {
+// each calls f for items, several at a time. The failure of one item does not affect the others. It
+// returns all failures.
+func each[T any](items []T, together int, f func(T) error) error {
 	slots := make(chan struct{}, together)
-	failures := make([]error, len(ids))
+	failures := make([]error, len(items))
 	var all sync.WaitGroup
-	for i, id := range ids {
+	for i, item := range items {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			if err := f(ctx, id); err != nil {
-				failures[i] = fmt.Errorf("schedule %s: %w", id, err)
-			}
+			failures[i] = f(item)
 		})
 	}
 	all.Wait()
 	return errors.Join(failures...)
-}
-
-// pauseAllFailing pauses all schedules whose last occurrences failed.
-func (s *Service) pauseAllFailing(ctx context.Context) error {
-	_, err := s.pauseFailing(ctx, nil)
-	return err
-}
-
-// pauseFailing pauses the schedules whose last occurrences failed, or only the one with an ID.
-// It returns how many it paused.
-func (s *Service) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error) {
-	ids, err := s.queries.FailingSchedules(ctx, only)
-	if err != nil {
-		return 0, fmt.Errorf("find failing schedules: %w", err)
-	}
-	for _, id := range ids {
-		row, err := s.queries.GetSchedule(ctx, id)
-		if err != nil {
-			return 0, fmt.Errorf("get schedule %s: %w", id, err)
-		}
-		if err := s.pause(ctx, row, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures.", row.PauseAfter)); err != nil {
-			return 0, err
-		}
-	}
-	return len(ids), nil
 }
 
 // followClock recomputes the next runs of schedules whose last run is in the future because the
