@@ -8,7 +8,6 @@ package db
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -75,53 +74,18 @@ func (q *Queries) AuditPlaces(ctx context.Context) ([]AuditPlacesRow, error) {
 	return items, nil
 }
 
-const insertAuditEntry = `-- name: InsertAuditEntry :exec
+const insertAuditEntries = `-- name: InsertAuditEntries :exec
 INSERT INTO audit_log (id, at, tenant_id, project_id, actor_id, actor_kind, actor, credential, address, request_id,
     action, object_kind, object_id, object_name, old_value, new_value, reason)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-    $11, $12, $13, $14, $15, $16, $17)
+SELECT e.id, e.at, e.tenant_id, e.project_id, e.actor_id, e.actor_kind, e.actor, e.credential, e.address, e.request_id,
+    e.action, e.object_kind, e.object_id, e.object_name, e.old_value, e.new_value, e.reason
+FROM jsonb_to_recordset($1::jsonb) AS e(
+    id uuid, at timestamptz, tenant_id uuid, project_id uuid, actor_id uuid, actor_kind text, actor text, credential text, address text, request_id text,
+    action text, object_kind text, object_id text, object_name text, old_value jsonb, new_value jsonb, reason text)
 `
 
-type InsertAuditEntryParams struct {
-	ID         uuid.UUID
-	At         time.Time
-	TenantID   *uuid.UUID
-	ProjectID  *uuid.UUID
-	ActorID    *uuid.UUID
-	ActorKind  string
-	Actor      string
-	Credential string
-	Address    string
-	RequestID  string
-	Action     string
-	ObjectKind string
-	ObjectID   string
-	ObjectName string
-	OldValue   json.RawMessage
-	NewValue   json.RawMessage
-	Reason     string
-}
-
-func (q *Queries) InsertAuditEntry(ctx context.Context, arg InsertAuditEntryParams) error {
-	_, err := q.db.Exec(ctx, insertAuditEntry,
-		arg.ID,
-		arg.At,
-		arg.TenantID,
-		arg.ProjectID,
-		arg.ActorID,
-		arg.ActorKind,
-		arg.Actor,
-		arg.Credential,
-		arg.Address,
-		arg.RequestID,
-		arg.Action,
-		arg.ObjectKind,
-		arg.ObjectID,
-		arg.ObjectName,
-		arg.OldValue,
-		arg.NewValue,
-		arg.Reason,
-	)
+func (q *Queries) InsertAuditEntries(ctx context.Context, entries json.RawMessage) error {
+	_, err := q.db.Exec(ctx, insertAuditEntries, entries)
 	return err
 }
 

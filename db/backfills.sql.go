@@ -395,26 +395,39 @@ func (q *Queries) LockBackfill(ctx context.Context, id uuid.UUID) (Backfill, err
 	return i, err
 }
 
-const nextBackfillSlot = `-- name: NextBackfillSlot :one
+const nextBackfillSlots = `-- name: NextBackfillSlots :many
 SELECT backfill_id, schedule_id, fire_at, interval_start, state, message, execution_id, decided_at FROM backfill_slots WHERE backfill_id = $1 AND state = 'PENDING'
 ORDER BY CASE WHEN $2::bool THEN fire_at END DESC, fire_at
-LIMIT 1
+LIMIT $3
 `
 
-func (q *Queries) NextBackfillSlot(ctx context.Context, backfillID uuid.UUID, newestFirst bool) (BackfillSlot, error) {
-	row := q.db.QueryRow(ctx, nextBackfillSlot, backfillID, newestFirst)
-	var i BackfillSlot
-	err := row.Scan(
-		&i.BackfillID,
-		&i.ScheduleID,
-		&i.FireAt,
-		&i.IntervalStart,
-		&i.State,
-		&i.Message,
-		&i.ExecutionID,
-		&i.DecidedAt,
-	)
-	return i, err
+func (q *Queries) NextBackfillSlots(ctx context.Context, backfillID uuid.UUID, newestFirst bool, maxRows int32) ([]BackfillSlot, error) {
+	rows, err := q.db.Query(ctx, nextBackfillSlots, backfillID, newestFirst, maxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []BackfillSlot
+	for rows.Next() {
+		var i BackfillSlot
+		if err := rows.Scan(
+			&i.BackfillID,
+			&i.ScheduleID,
+			&i.FireAt,
+			&i.IntervalStart,
+			&i.State,
+			&i.Message,
+			&i.ExecutionID,
+			&i.DecidedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runningBackfills = `-- name: RunningBackfills :many

@@ -685,76 +685,27 @@ func (q *Queries) HasOptionRuns(ctx context.Context, projectID uuid.UUID) (bool,
 	return exists, err
 }
 
-const insertExecution = `-- name: InsertExecution :exec
-INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
-    priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-    traceparent, drive_requested_at, scheduled_at, purpose)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-    $19, now(), $20, $21)
-`
-
-type InsertExecutionParams struct {
-	ID              uuid.UUID
-	TenantID        uuid.UUID
-	ProjectID       uuid.UUID
-	WorkflowID      uuid.UUID
-	VersionID       uuid.UUID
-	WorkflowName    string
-	Version         string
-	Name            string
-	Priority        int32
-	Inputs          json.RawMessage
-	SubmittedBy     uuid.UUID
-	SubmittedByName string
-	RelaunchOf      *uuid.UUID
-	CreatedAt       time.Time
-	Total           int32
-	Pending         int32
-	Ready           int32
-	Levels          int32
-	Traceparent     string
-	ScheduledAt     *time.Time
-	Purpose         string
-}
-
-func (q *Queries) InsertExecution(ctx context.Context, arg InsertExecutionParams) error {
-	_, err := q.db.Exec(ctx, insertExecution,
-		arg.ID,
-		arg.TenantID,
-		arg.ProjectID,
-		arg.WorkflowID,
-		arg.VersionID,
-		arg.WorkflowName,
-		arg.Version,
-		arg.Name,
-		arg.Priority,
-		arg.Inputs,
-		arg.SubmittedBy,
-		arg.SubmittedByName,
-		arg.RelaunchOf,
-		arg.CreatedAt,
-		arg.Total,
-		arg.Pending,
-		arg.Ready,
-		arg.Levels,
-		arg.Traceparent,
-		arg.ScheduledAt,
-		arg.Purpose,
-	)
-	return err
-}
-
-const insertFirstEvent = `-- name: InsertFirstEvent :exec
-WITH counted AS (
-    UPDATE executions SET event_seq = 1 WHERE id = $3 RETURNING id
+const insertExecutions = `-- name: InsertExecutions :exec
+WITH fresh AS (
+    INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
+        priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
+        traceparent, drive_requested_at, scheduled_at, purpose, event_seq)
+    SELECT n.id, n.tenant_id, n.project_id, n.workflow_id, n.version_id, n.workflow_name, n.version, n.name,
+        n.priority, n.inputs, n.submitted_by, n.submitted_by_name, n.relaunch_of, n.created_at, n.total, n.pending, n.ready, n.levels,
+        n.traceparent, now(), n.scheduled_at, n.purpose, 1
+    FROM jsonb_to_recordset($1::jsonb) AS n(
+        id uuid, tenant_id uuid, project_id uuid, workflow_id uuid, version_id uuid, workflow_name text, version text, name text,
+        priority int, inputs jsonb, submitted_by uuid, submitted_by_name text, relaunch_of uuid, created_at timestamptz,
+        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text)
 )
 INSERT INTO events (execution_id, seq, at, kind, message)
-SELECT id, 1, $1::timestamptz, 'execution.launched', $2 FROM counted
+SELECT n.id, 1, n.created_at, 'execution.launched', n.message
+FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, created_at timestamptz, message text)
 `
 
-func (q *Queries) InsertFirstEvent(ctx context.Context, at time.Time, message string, executionID uuid.UUID) error {
-	_, err := q.db.Exec(ctx, insertFirstEvent, at, message, executionID)
+// Writes new executions, each with its first event.
+func (q *Queries) InsertExecutions(ctx context.Context, executions json.RawMessage) error {
+	_, err := q.db.Exec(ctx, insertExecutions, executions)
 	return err
 }
 

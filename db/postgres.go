@@ -129,5 +129,11 @@ func InvalidPattern(err error) bool {
 	return ok && (e.Code == "2201B" || e.Code == "22025")
 }
 
+// repeatable reports whether a transaction failed only because of others that ran at the same time.
+func repeatable(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && strings.HasPrefix(e.Code, "40")
+}
+
 // IsNoRows reports whether err means that a query found no rows.
 func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }

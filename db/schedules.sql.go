@@ -13,17 +13,14 @@ import (
 	"github.com/google/uuid"
 )
 
-const advanceSchedule = `-- name: AdvanceSchedule :exec
-UPDATE schedules SET last_at = $1, next_at = $2, due_at = $3 WHERE id = $4
+const advanceSchedules = `-- name: AdvanceSchedules :exec
+UPDATE schedules s SET last_at = a.last_at, next_at = a.next_at, due_at = a.due_at
+FROM jsonb_to_recordset($1::jsonb) AS a(id uuid, last_at timestamptz, next_at timestamptz, due_at timestamptz)
+WHERE s.id = a.id
 `
 
-func (q *Queries) AdvanceSchedule(ctx context.Context, lastAt *time.Time, nextAt *time.Time, dueAt *time.Time, iD uuid.UUID) error {
-	_, err := q.db.Exec(ctx, advanceSchedule,
-		lastAt,
-		nextAt,
-		dueAt,
-		iD,
-	)
+func (q *Queries) AdvanceSchedules(ctx context.Context, schedules json.RawMessage) error {
+	_, err := q.db.Exec(ctx, advanceSchedules, schedules)
 	return err
 }
 
@@ -144,6 +141,43 @@ func (q *Queries) ClaimSchedule(ctx context.Context, id uuid.UUID) (Schedule, er
 	return i, err
 }
 
+const claimSchedules = `-- name: ClaimSchedules :many
+SELECT id, paused, next_at, updated_at FROM schedules WHERE id = ANY ($1::uuid[]) ORDER BY id FOR UPDATE SKIP LOCKED
+`
+
+type ClaimSchedulesRow struct {
+	ID        uuid.UUID
+	Paused    bool
+	NextAt    *time.Time
+	UpdatedAt time.Time
+}
+
+// Locks schedules, in a fixed order. Omits those that another server changes now.
+func (q *Queries) ClaimSchedules(ctx context.Context, ids []uuid.UUID) ([]ClaimSchedulesRow, error) {
+	rows, err := q.db.Query(ctx, claimSchedules, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ClaimSchedulesRow
+	for rows.Next() {
+		var i ClaimSchedulesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Paused,
+			&i.NextAt,
+			&i.UpdatedAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const countEndedOccurrences = `-- name: CountEndedOccurrences :one
 SELECT count(*) FILTER (WHERE e.status = 'SUCCEEDED') AS succeeded, count(*) FILTER (WHERE e.status = 'FAILED') AS failed
 FROM schedule_occurrences o
@@ -164,15 +198,34 @@ func (q *Queries) CountEndedOccurrences(ctx context.Context, scheduleID uuid.UUI
 	return i, err
 }
 
-const countQueuedOccurrences = `-- name: CountQueuedOccurrences :one
-SELECT count(*) FROM schedule_occurrences WHERE schedule_id = $1 AND state = 'QUEUED'
+const countQueuedOccurrences = `-- name: CountQueuedOccurrences :many
+SELECT schedule_id, count(*) AS queued FROM schedule_occurrences
+WHERE schedule_id = ANY ($1::uuid[]) AND state = 'QUEUED' GROUP BY schedule_id
 `
 
-func (q *Queries) CountQueuedOccurrences(ctx context.Context, scheduleID uuid.UUID) (int64, error) {
-	row := q.db.QueryRow(ctx, countQueuedOccurrences, scheduleID)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+type CountQueuedOccurrencesRow struct {
+	ScheduleID uuid.UUID
+	Queued     int64
+}
+
+func (q *Queries) CountQueuedOccurrences(ctx context.Context, scheduleIds []uuid.UUID) ([]CountQueuedOccurrencesRow, error) {
+	rows, err := q.db.Query(ctx, countQueuedOccurrences, scheduleIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountQueuedOccurrencesRow
+	for rows.Next() {
+		var i CountQueuedOccurrencesRow
+		if err := rows.Scan(&i.ScheduleID, &i.Queued); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const countSchedules = `-- name: CountSchedules :one
@@ -328,7 +381,7 @@ func (q *Queries) ExpireHistory(ctx context.Context, now time.Time, scheduleID u
 
 const failingSchedules = `-- name: FailingSchedules :many
 SELECT s.id FROM schedules s
-WHERE ($1::uuid IS NULL OR s.id = $1) AND NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
+WHERE ($1::uuid[] IS NULL OR s.id = ANY ($1::uuid[])) AND NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
     SELECT count(*) FROM (
         SELECT o.state = 'REFUSED' OR e.status = 'FAILED' AS failed,
             row_number() OVER (ORDER BY o.fire_at DESC) AS nth
@@ -338,9 +391,9 @@ WHERE ($1::uuid IS NULL OR s.id = $1) AND NOT s.paused AND s.pause_after > 0 AND
 `
 
 // Schedules whose last occurrences since they were resumed all failed, as many as pause them; of all
-// schedules, or one.
-func (q *Queries) FailingSchedules(ctx context.Context, id *uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, failingSchedules, id)
+// schedules, or some.
+func (q *Queries) FailingSchedules(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, failingSchedules, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -381,16 +434,32 @@ func (q *Queries) FirstQueuedOccurrence(ctx context.Context, scheduleID uuid.UUI
 	return i, err
 }
 
-const forgetMissedOccurrence = `-- name: ForgetMissedOccurrence :execrows
-DELETE FROM schedule_occurrences WHERE schedule_id = $1 AND fire_at = $2 AND state = 'SKIPPED' AND reason = 'missed'
+const forgetMissedOccurrences = `-- name: ForgetMissedOccurrences :many
+DELETE FROM schedule_occurrences o
+USING (SELECT unnest($1::uuid[]) AS schedule_id, unnest($2::timestamptz[]) AS fire_at) f
+WHERE o.schedule_id = f.schedule_id AND o.fire_at = f.fire_at AND o.state = 'SKIPPED' AND o.reason = 'missed'
+RETURNING o.schedule_id
 `
 
-func (q *Queries) ForgetMissedOccurrence(ctx context.Context, scheduleID uuid.UUID, fireAt time.Time) (int64, error) {
-	result, err := q.db.Exec(ctx, forgetMissedOccurrence, scheduleID, fireAt)
+// Returns the schedules whose occurrence it removes.
+func (q *Queries) ForgetMissedOccurrences(ctx context.Context, scheduleIds []uuid.UUID, fireAts []time.Time) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, forgetMissedOccurrences, scheduleIds, fireAts)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var schedule_id uuid.UUID
+		if err := rows.Scan(&schedule_id); err != nil {
+			return nil, err
+		}
+		items = append(items, schedule_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const getCalendar = `-- name: GetCalendar :one
@@ -502,43 +571,35 @@ func (q *Queries) InsertCalendar(ctx context.Context, arg InsertCalendarParams) 
 	return err
 }
 
-const insertOccurrence = `-- name: InsertOccurrence :execrows
+const insertOccurrences = `-- name: InsertOccurrences :many
 INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, fires, interval_start, state, reason, message, execution_id, decided_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+SELECT o.schedule_id, o.fire_at, o.last_fire_at, o.fires, o.interval_start, o.state, o.reason, o.message, o.execution_id, o.decided_at
+FROM jsonb_to_recordset($1::jsonb) AS o(
+    schedule_id uuid, fire_at timestamptz, last_fire_at timestamptz, fires bigint, interval_start timestamptz, state text, reason text, message text,
+    execution_id uuid, decided_at timestamptz)
 ON CONFLICT (schedule_id, fire_at) DO NOTHING
+RETURNING schedule_id
 `
 
-type InsertOccurrenceParams struct {
-	ScheduleID    uuid.UUID
-	FireAt        time.Time
-	LastFireAt    time.Time
-	Fires         int64
-	IntervalStart time.Time
-	State         string
-	Reason        string
-	Message       string
-	ExecutionID   *uuid.UUID
-	Now           time.Time
-}
-
-// Inserts nothing if an occurrence has this time.
-func (q *Queries) InsertOccurrence(ctx context.Context, arg InsertOccurrenceParams) (int64, error) {
-	result, err := q.db.Exec(ctx, insertOccurrence,
-		arg.ScheduleID,
-		arg.FireAt,
-		arg.LastFireAt,
-		arg.Fires,
-		arg.IntervalStart,
-		arg.State,
-		arg.Reason,
-		arg.Message,
-		arg.ExecutionID,
-		arg.Now,
-	)
+// Returns the schedules of the occurrences that it inserts. It omits those whose time has an occurrence.
+func (q *Queries) InsertOccurrences(ctx context.Context, occurrences json.RawMessage) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, insertOccurrences, occurrences)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var schedule_id uuid.UUID
+		if err := rows.Scan(&schedule_id); err != nil {
+			return nil, err
+		}
+		items = append(items, schedule_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const insertSchedule = `-- name: InsertSchedule :exec
@@ -830,26 +891,31 @@ func (q *Queries) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([
 }
 
 const liveOccurrences = `-- name: LiveOccurrences :many
-SELECT e.id FROM schedule_occurrences o
+SELECT o.schedule_id, e.id FROM schedule_occurrences o
 JOIN executions e ON e.id = o.execution_id
-WHERE o.schedule_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
-ORDER BY o.fire_at
+WHERE o.schedule_id = ANY ($1::uuid[]) AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
+ORDER BY o.schedule_id, o.fire_at
 `
 
-// The executions of a schedule that have not ended.
-func (q *Queries) LiveOccurrences(ctx context.Context, scheduleID uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, liveOccurrences, scheduleID)
+type LiveOccurrencesRow struct {
+	ScheduleID uuid.UUID
+	ID         uuid.UUID
+}
+
+// The executions of schedules that have not ended.
+func (q *Queries) LiveOccurrences(ctx context.Context, scheduleIds []uuid.UUID) ([]LiveOccurrencesRow, error) {
+	rows, err := q.db.Query(ctx, liveOccurrences, scheduleIds)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []uuid.UUID
+	var items []LiveOccurrencesRow
 	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
+		var i LiveOccurrencesRow
+		if err := rows.Scan(&i.ScheduleID, &i.ID); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -981,6 +1047,74 @@ func (q *Queries) SchedulesAhead(ctx context.Context, latest time.Time) ([]uuid.
 			return nil, err
 		}
 		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const schedulesByID = `-- name: SchedulesByID :many
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = ANY ($1::uuid[]) ORDER BY due_at, id
+`
+
+func (q *Queries) SchedulesByID(ctx context.Context, ids []uuid.UUID) ([]Schedule, error) {
+	rows, err := q.db.Query(ctx, schedulesByID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Schedule
+	for rows.Next() {
+		var i Schedule
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowID,
+			&i.WorkflowName,
+			&i.Name,
+			&i.Expressions,
+			&i.At,
+			&i.Timezone,
+			&i.Anchor,
+			&i.Gap,
+			&i.Fold,
+			&i.StartsAt,
+			&i.EndsAt,
+			&i.Version,
+			&i.Inputs,
+			&i.Priority,
+			&i.Misfire,
+			&i.CatchUp,
+			&i.CatchUpMax,
+			&i.Overlap,
+			&i.MaxRunning,
+			&i.Jitter,
+			&i.PauseAfter,
+			&i.Paused,
+			&i.Reason,
+			&i.Message,
+			&i.OwnerID,
+			&i.OwnerName,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.ResumedAt,
+			&i.LastAt,
+			&i.NextAt,
+			&i.DueAt,
+			&i.CalendarID,
+			&i.BusinessDays,
+			&i.Exclude,
+			&i.Condition,
+			&i.StopWhen,
+			&i.KeepSucceeded,
+			&i.KeepFailed,
+			&i.DeclaredAs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -659,6 +659,31 @@ func (q *Queries) LockActiveProject(ctx context.Context, id uuid.UUID) (uuid.UUI
 	return id_2, err
 }
 
+const lockActiveProjects = `-- name: LockActiveProjects :many
+SELECT id FROM tenancy_nodes WHERE id = ANY ($1::uuid[]) AND kind = 'project' AND archived_at IS NULL ORDER BY id FOR SHARE
+`
+
+// Prevents other transactions from archiving projects until this one ends. Omits archived projects.
+func (q *Queries) LockActiveProjects(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, lockActiveProjects, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const lockTenancy = `-- name: LockTenancy :one
 SELECT version FROM tenancy_version FOR UPDATE
 `

@@ -27,39 +27,86 @@ type Entry struct {
 	ProjectID uuid.UUID
 	Old, New  any
 	Reason    string
+	By        *auth.Subject // the actor; nil: that of the context
 }
 
 // Record writes e within the transaction of q, which is that of the change. The actor,
 // the address and the request id are those of ctx. It does not authorize: the caller
 // has authorized the change.
 func Record(ctx context.Context, q *db.Queries, e Entry) error {
+	return RecordAll(ctx, q, []Entry{e})
+}
+
+// RecordAll is Record for several entries.
+func RecordAll(ctx context.Context, q *db.Queries, entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	rows := make([]entryRow, len(entries))
+	for i, e := range entries {
+		var err error
+		if rows[i], err = rowOf(ctx, e); err != nil {
+			return fmt.Errorf("audit %s of %s %s: %w", e.Action, e.Kind, e.ID, err)
+		}
+	}
+	encoded, err := json.Marshal(rows)
+	if err == nil {
+		err = q.InsertAuditEntries(ctx, encoded)
+	}
+	if err != nil {
+		return fmt.Errorf("audit %d changes, first %s of %s %s: %w", len(entries), entries[0].Action, entries[0].Kind, entries[0].ID, err)
+	}
+	return nil
+}
+
+// entryRow is an entry as InsertAuditEntries reads it.
+type entryRow struct {
+	ID         uuid.UUID       `json:"id"`
+	At         time.Time       `json:"at"`
+	TenantID   *uuid.UUID      `json:"tenant_id"`
+	ProjectID  *uuid.UUID      `json:"project_id"`
+	ActorID    *uuid.UUID      `json:"actor_id"`
+	ActorKind  string          `json:"actor_kind"`
+	Actor      string          `json:"actor"`
+	Credential string          `json:"credential"`
+	Address    string          `json:"address"`
+	RequestID  string          `json:"request_id"`
+	Action     string          `json:"action"`
+	ObjectKind string          `json:"object_kind"`
+	ObjectID   string          `json:"object_id"`
+	ObjectName string          `json:"object_name"`
+	OldValue   json.RawMessage `json:"old_value,omitempty"`
+	NewValue   json.RawMessage `json:"new_value,omitempty"`
+	Reason     string          `json:"reason"`
+}
+
+func rowOf(ctx context.Context, e Entry) (entryRow, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return fmt.Errorf("create id of audit entry: %w", err)
+		return entryRow{}, fmt.Errorf("create its id: %w", err)
 	}
 	before, err := value(e.Old)
 	if err != nil {
-		return fmt.Errorf("audit %s of %s %s: old value: %w", e.Action, e.Kind, e.ID, err)
+		return entryRow{}, fmt.Errorf("old value: %w", err)
 	}
 	after, err := value(e.New)
 	if err != nil {
-		return fmt.Errorf("audit %s of %s %s: new value: %w", e.Action, e.Kind, e.ID, err)
+		return entryRow{}, fmt.Errorf("new value: %w", err)
 	}
 	subject, ok := auth.SubjectOf(ctx)
+	if e.By != nil {
+		subject, ok = *e.By, true
+	}
 	if !ok {
 		subject = auth.Subject{Name: "nobody", Role: "anonymous"}
 	}
 	origin := auth.OriginOf(ctx)
-	err = q.InsertAuditEntry(ctx, db.InsertAuditEntryParams{
+	return entryRow{
 		ID: id, At: timeOf(id), TenantID: optional(e.TenantID), ProjectID: optional(e.ProjectID),
 		ActorID: optional(subject.ID), ActorKind: string(subject.Role), Actor: subject.Name, Credential: subject.Credential,
 		Address: origin.Address, RequestID: origin.RequestID,
 		Action: e.Action, ObjectKind: e.Kind, ObjectID: e.ID, ObjectName: e.Name, OldValue: before, NewValue: after, Reason: e.Reason,
-	})
-	if err != nil {
-		return fmt.Errorf("audit %s of %s %s: %w", e.Action, e.Kind, e.ID, err)
-	}
-	return nil
+	}, nil
 }
 
 func value(v any) (json.RawMessage, error) {

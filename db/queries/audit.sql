@@ -1,8 +1,11 @@
--- name: InsertAuditEntry :exec
+-- name: InsertAuditEntries :exec
 INSERT INTO audit_log (id, at, tenant_id, project_id, actor_id, actor_kind, actor, credential, address, request_id,
     action, object_kind, object_id, object_name, old_value, new_value, reason)
-VALUES (@id, @at, sqlc.narg('tenant_id'), sqlc.narg('project_id'), sqlc.narg('actor_id'), @actor_kind, @actor, @credential, @address, @request_id,
-    @action, @object_kind, @object_id, @object_name, @old_value, @new_value, @reason);
+SELECT e.id, e.at, e.tenant_id, e.project_id, e.actor_id, e.actor_kind, e.actor, e.credential, e.address, e.request_id,
+    e.action, e.object_kind, e.object_id, e.object_name, e.old_value, e.new_value, e.reason
+FROM jsonb_to_recordset(@entries::jsonb) AS e(
+    id uuid, at timestamptz, tenant_id uuid, project_id uuid, actor_id uuid, actor_kind text, actor text, credential text, address text, request_id text,
+    action text, object_kind text, object_id text, object_name text, old_value jsonb, new_value jsonb, reason text);
 
 -- name: ListAuditEntries :many
 -- Returns the newest entries first. A reader sees entries of tenants, and of single nodes for

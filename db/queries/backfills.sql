@@ -30,10 +30,10 @@ WHERE id = @id;
 -- name: RunningBackfills :many
 SELECT id FROM backfills WHERE status = 'RUNNING' ORDER BY id;
 
--- name: NextBackfillSlot :one
+-- name: NextBackfillSlots :many
 SELECT * FROM backfill_slots WHERE backfill_id = @backfill_id AND state = 'PENDING'
 ORDER BY CASE WHEN @newest_first::bool THEN fire_at END DESC, fire_at
-LIMIT 1;
+LIMIT @max_rows;
 
 -- name: SettleBackfillSlot :execrows
 UPDATE backfill_slots SET state = @state, message = @message, execution_id = sqlc.narg(execution_id), decided_at = @now

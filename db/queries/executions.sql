@@ -2,13 +2,23 @@
 -- Returns the outputs of executions of a project.
 SELECT id, outputs FROM executions WHERE id = ANY (@ids::uuid[]) AND project_id = @project_id;
 
--- name: InsertExecution :exec
-INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
-    priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-    traceparent, drive_requested_at, scheduled_at, purpose)
-VALUES (@id, @tenant_id, @project_id, @workflow_id, @version_id, @workflow_name, @version, @name,
-    @priority, @inputs, @submitted_by, @submitted_by_name, sqlc.narg('relaunch_of'), @created_at, @total, @pending, @ready, @levels,
-    @traceparent, now(), sqlc.narg('scheduled_at'), @purpose);
+-- name: InsertExecutions :exec
+-- Writes new executions, each with its first event.
+WITH fresh AS (
+    INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
+        priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
+        traceparent, drive_requested_at, scheduled_at, purpose, event_seq)
+    SELECT n.id, n.tenant_id, n.project_id, n.workflow_id, n.version_id, n.workflow_name, n.version, n.name,
+        n.priority, n.inputs, n.submitted_by, n.submitted_by_name, n.relaunch_of, n.created_at, n.total, n.pending, n.ready, n.levels,
+        n.traceparent, now(), n.scheduled_at, n.purpose, 1
+    FROM jsonb_to_recordset(@executions::jsonb) AS n(
+        id uuid, tenant_id uuid, project_id uuid, workflow_id uuid, version_id uuid, workflow_name text, version text, name text,
+        priority int, inputs jsonb, submitted_by uuid, submitted_by_name text, relaunch_of uuid, created_at timestamptz,
+        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text)
+)
+INSERT INTO events (execution_id, seq, at, kind, message)
+SELECT n.id, 1, n.created_at, 'execution.launched', n.message
+FROM jsonb_to_recordset(@executions::jsonb) AS n(id uuid, created_at timestamptz, message text);
 
 -- name: ClaimIdempotencyKey :one
 -- Returns the execution that owns the key: the new one if the key was unused.
@@ -395,13 +405,6 @@ FROM (
     ORDER BY e.id DESC
     LIMIT 20
 ) d;
-
--- name: InsertFirstEvent :exec
-WITH counted AS (
-    UPDATE executions SET event_seq = 1 WHERE id = @execution_id RETURNING id
-)
-INSERT INTO events (execution_id, seq, at, kind, message)
-SELECT id, 1, @at::timestamptz, 'execution.launched', @message FROM counted;
 
 -- name: ChangeCounters :many
 -- Returns a number per project that changes when a live execution changes, starts or ends.

@@ -47,20 +47,37 @@ SELECT count(*) FROM schedules WHERE project_id = @project_id;
 -- name: DueSchedules :many
 SELECT id FROM schedules WHERE NOT paused AND due_at <= @now::timestamptz ORDER BY due_at LIMIT @max_rows;
 
+-- name: SchedulesByID :many
+SELECT * FROM schedules WHERE id = ANY (@ids::uuid[]) ORDER BY due_at, id;
+
+-- name: ClaimSchedules :many
+-- Locks schedules, in a fixed order. Omits those that another server changes now.
+SELECT id, paused, next_at, updated_at FROM schedules WHERE id = ANY (@ids::uuid[]) ORDER BY id FOR UPDATE SKIP LOCKED;
+
 -- name: NextDue :one
 SELECT due_at FROM schedules WHERE NOT paused AND due_at IS NOT NULL ORDER BY due_at LIMIT 1;
 
--- name: AdvanceSchedule :exec
-UPDATE schedules SET last_at = sqlc.narg(last_at), next_at = sqlc.narg(next_at), due_at = sqlc.narg(due_at) WHERE id = @id;
+-- name: AdvanceSchedules :exec
+UPDATE schedules s SET last_at = a.last_at, next_at = a.next_at, due_at = a.due_at
+FROM jsonb_to_recordset(@schedules::jsonb) AS a(id uuid, last_at timestamptz, next_at timestamptz, due_at timestamptz)
+WHERE s.id = a.id;
 
--- name: InsertOccurrence :execrows
--- Inserts nothing if an occurrence has this time.
+-- name: InsertOccurrences :many
+-- Returns the schedules of the occurrences that it inserts. It omits those whose time has an occurrence.
 INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, fires, interval_start, state, reason, message, execution_id, decided_at)
-VALUES (@schedule_id, @fire_at, @last_fire_at, @fires, @interval_start, @state, @reason, @message, sqlc.narg(execution_id), @now)
-ON CONFLICT (schedule_id, fire_at) DO NOTHING;
+SELECT o.schedule_id, o.fire_at, o.last_fire_at, o.fires, o.interval_start, o.state, o.reason, o.message, o.execution_id, o.decided_at
+FROM jsonb_to_recordset(@occurrences::jsonb) AS o(
+    schedule_id uuid, fire_at timestamptz, last_fire_at timestamptz, fires bigint, interval_start timestamptz, state text, reason text, message text,
+    execution_id uuid, decided_at timestamptz)
+ON CONFLICT (schedule_id, fire_at) DO NOTHING
+RETURNING schedule_id;
 
--- name: ForgetMissedOccurrence :execrows
-DELETE FROM schedule_occurrences WHERE schedule_id = @schedule_id AND fire_at = @fire_at AND state = 'SKIPPED' AND reason = 'missed';
+-- name: ForgetMissedOccurrences :many
+-- Returns the schedules whose occurrence it removes.
+DELETE FROM schedule_occurrences o
+USING (SELECT unnest(@schedule_ids::uuid[]) AS schedule_id, unnest(@fire_ats::timestamptz[]) AS fire_at) f
+WHERE o.schedule_id = f.schedule_id AND o.fire_at = f.fire_at AND o.state = 'SKIPPED' AND o.reason = 'missed'
+RETURNING o.schedule_id;
 
 -- name: SettleOccurrence :execrows
 -- A queued occurrence is launched, refused or dropped.
@@ -77,11 +94,11 @@ ORDER BY o.fire_at DESC
 LIMIT @max_rows;
 
 -- name: LiveOccurrences :many
--- The executions of a schedule that have not ended.
-SELECT e.id FROM schedule_occurrences o
+-- The executions of schedules that have not ended.
+SELECT o.schedule_id, e.id FROM schedule_occurrences o
 JOIN executions e ON e.id = o.execution_id
-WHERE o.schedule_id = @schedule_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
-ORDER BY o.fire_at;
+WHERE o.schedule_id = ANY (@schedule_ids::uuid[]) AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
+ORDER BY o.schedule_id, o.fire_at;
 
 -- name: ScheduleOfExecution :one
 -- Returns the schedule that launched an execution. The reason is that of its occurrence.
@@ -95,8 +112,9 @@ SELECT coalesce((
     ORDER BY o.fire_at DESC LIMIT 1
 ), '')::text AS state;
 
--- name: CountQueuedOccurrences :one
-SELECT count(*) FROM schedule_occurrences WHERE schedule_id = @schedule_id AND state = 'QUEUED';
+-- name: CountQueuedOccurrences :many
+SELECT schedule_id, count(*) AS queued FROM schedule_occurrences
+WHERE schedule_id = ANY (@schedule_ids::uuid[]) AND state = 'QUEUED' GROUP BY schedule_id;
 
 -- name: FirstQueuedOccurrence :one
 SELECT * FROM schedule_occurrences WHERE schedule_id = @schedule_id AND state = 'QUEUED' ORDER BY fire_at LIMIT 1;
@@ -111,9 +129,9 @@ WHERE w.state = 'QUEUED' AND NOT s.paused
 
 -- name: FailingSchedules :many
 -- Schedules whose last occurrences since they were resumed all failed, as many as pause them; of all
--- schedules, or one.
+-- schedules, or some.
 SELECT s.id FROM schedules s
-WHERE (sqlc.narg(id)::uuid IS NULL OR s.id = sqlc.narg(id)) AND NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
+WHERE (sqlc.narg(ids)::uuid[] IS NULL OR s.id = ANY (sqlc.narg(ids)::uuid[])) AND NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
     SELECT count(*) FROM (
         SELECT o.state = 'REFUSED' OR e.status = 'FAILED' AS failed,
             row_number() OVER (ORDER BY o.fire_at DESC) AS nth

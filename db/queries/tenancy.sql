@@ -18,6 +18,10 @@ SELECT id FROM users WHERE installation_admin AND disabled_at IS NULL;
 -- It serializes them, so that a check is still valid when its transaction commits.
 SELECT version FROM tenancy_version FOR UPDATE;
 
+-- name: LockActiveProjects :many
+-- Prevents other transactions from archiving projects until this one ends. Omits archived projects.
+SELECT id FROM tenancy_nodes WHERE id = ANY (@ids::uuid[]) AND kind = 'project' AND archived_at IS NULL ORDER BY id FOR SHARE;
+
 -- name: LockActiveProject :one
 -- Prevents other transactions from archiving a project until this one ends.
 SELECT id FROM tenancy_nodes WHERE id = @id AND kind = 'project' AND archived_at IS NULL FOR SHARE;

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -18,9 +20,9 @@ import (
 // errNotDue means that another server or a person changed the backfill in the meantime.
 var errNotDue = errors.New("the backfill changed in the meantime")
 
-// turnSteps limits how many slots of one backfill a pass launches, so that other backfills
+// turnSlots limits how many slots of one backfill a pass launches, so that other backfills
 // proceed, too.
-const turnSteps = 20
+const turnSlots = 20
 
 // Run launches the slots of backfills until ctx ends. The leader calls it. A second loop does no
 // harm, because each launch is a transaction that claims the backfill.
@@ -48,12 +50,12 @@ func (s *Service) look(ctx context.Context) (int, error) {
 	var failures []error
 	more := false
 	for _, id := range ids {
-		for n := 0; ctx.Err() == nil; n++ {
-			if n == turnSteps {
+		for decided := 0; ctx.Err() == nil; {
+			if decided >= turnSlots {
 				more = true
 				break
 			}
-			launched, err := s.step(ctx, id)
+			n, err := s.step(ctx, id)
 			if errors.Is(err, errNotDue) {
 				break
 			}
@@ -61,9 +63,10 @@ func (s *Service) look(ctx context.Context) (int, error) {
 				failures = append(failures, fmt.Errorf("backfill %s: %w", id, err))
 				break
 			}
-			if !launched {
+			if n == 0 {
 				break
 			}
+			decided += n
 		}
 	}
 	if more {
@@ -72,38 +75,38 @@ func (s *Service) look(ctx context.Context) (int, error) {
 	return len(ids), errors.Join(failures...)
 }
 
-// step launches the next slot of a backfill, or ends the backfill. It reports whether it decided a
-// slot.
-func (s *Service) step(ctx context.Context, id uuid.UUID) (bool, error) {
+// step launches the next slots of a backfill, or ends the backfill. It returns how many slots it
+// decided.
+func (s *Service) step(ctx context.Context, id uuid.UUID) (decided int, err error) {
 	row, err := s.queries.GetBackfill(ctx, id)
 	if db.IsNoRows(err) { // its workflow or project was deleted
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("get: %w", err)
+		return 0, fmt.Errorf("get: %w", err)
 	}
 	b, err := fromRow(row)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	live, err := s.queries.LiveBackfillExecutions(ctx, id)
 	if err != nil {
-		return false, fmt.Errorf("executions: %w", err)
+		return 0, fmt.Errorf("executions: %w", err)
 	}
 	if b.Status != Running || len(live) >= b.Parallelism {
-		return false, nil
+		return 0, nil
 	}
-	slot, err := s.queries.NextBackfillSlot(ctx, id, b.NewestFirst)
-	if db.IsNoRows(err) {
-		if len(live) > 0 {
-			return false, nil
-		}
-		return false, s.finish(ctx, id)
-	}
+	slots, err := s.queries.NextBackfillSlots(ctx, id, b.NewestFirst, int32(min(b.Parallelism-len(live), turnSlots))) //nolint:gosec // at most turnSlots
 	if err != nil {
-		return false, fmt.Errorf("next slot: %w", err)
+		return 0, fmt.Errorf("next slots: %w", err)
 	}
-	return true, s.launch(ctx, b, slot)
+	if len(slots) > 0 {
+		return s.launch(ctx, b, slots)
+	}
+	if len(live) > 0 {
+		return 0, nil
+	}
+	return 0, s.finish(ctx, id)
 }
 
 // finish ends a backfill without slots that wait or run.
@@ -129,53 +132,93 @@ func (s *Service) transition(ctx context.Context, id uuid.UUID, f func(*db.Backf
 	})
 }
 
-// launch launches the execution of a slot with the current permissions of the owner. If the
-// launch is refused, the slot is refused; if the owner lacks the permission, the backfill is
-// paused.
-func (s *Service) launch(ctx context.Context, b Backfill, slot db.BackfillSlot) error {
-	zone := zoneOf(b.Timezone)
-	inputs, fields := schedule.Slot{Fire: slot.FireAt, Start: slot.IntervalStart}.Render(b.Inputs, zone)
-	if len(fields) > 0 {
-		return s.refuse(ctx, b, slot, apperr.InvalidFields("The inputs cannot be used.", fields))
-	}
-	subject, err := s.config.Acting(b.Owner.ID, b.Owner.Name, b.ProjectID)
+// launch launches the executions of slots with the current permissions of the owner, and returns how
+// many slots it decided. If a launch is refused, its slot is refused; if the owner lacks the
+// permission, the backfill is paused.
+func (s *Service) launch(ctx context.Context, b Backfill, slots []db.BackfillSlot) (decided int, err error) {
+	owner, err := s.config.Acting(b.Owner.ID, b.Owner.Name, b.ProjectID)
 	if err != nil {
-		return s.refuse(ctx, b, slot, err)
+		return 0, s.refuse(ctx, b, slots[0], err)
+	}
+	zone := zoneOf(b.Timezone)
+	var group execution.LaunchGroup
+	var accepted []db.BackfillSlot
+	for _, slot := range slots {
+		inputs, fields := schedule.Slot{Fire: slot.FireAt, Start: slot.IntervalStart}.Render(b.Inputs, zone)
+		if len(fields) > 0 {
+			if err := s.refuse(ctx, b, slot, apperr.InvalidFields("The inputs cannot be used.", fields)); err != nil {
+				return decided, err
+			}
+			decided++
+			continue
+		}
+		accepted, group.Requests = append(accepted, slot), append(group.Requests, execution.LaunchRequest{
+			Workflow: b.WorkflowID.String(), Version: b.Version, Inputs: inputs, Priority: b.Priority, As: &owner,
+			Name: execution.RunName(b.ScheduleName, schedule.FireName(slot.FireAt.In(zone))), By: "a backfill of schedule " + b.ScheduleName,
+		})
+	}
+	group.Claim = func(ctx context.Context, q *db.Queries, ids map[int]uuid.UUID) (map[int]error, error) {
+		return s.claimSlots(ctx, q, b, accepted, ids)
 	}
 	s.config.Crash("launch.begin")
-	_, _, err = s.config.Executions.Launches.Launch(auth.WithSubject(ctx, subject), execution.LaunchRequest{
-		Workflow: b.WorkflowID.String(), Version: b.Version, Inputs: inputs, Priority: b.Priority,
-		Name: execution.RunName(b.ScheduleName, schedule.FireName(slot.FireAt.In(zone))), By: "a backfill of schedule " + b.ScheduleName,
-		Within: func(ctx context.Context, q *db.Queries, id uuid.UUID) error {
-			if err := s.claim(ctx, q, b); err != nil {
-				return err
-			}
-			s.config.Crash("launch.within")
-			return s.settle(ctx, q, slot, SlotLaunched, "", &id)
-		},
-	})
+	outcomes := s.config.Executions.Launches.LaunchAll(ctx, group)
 	s.config.Crash("launch.committed")
-	if err == nil || errors.Is(err, errNotDue) {
-		return err
+	for i, outcome := range outcomes {
+		err := outcome.Err
+		if err != nil && !errors.Is(err, errNotDue) {
+			err = s.refuse(ctx, b, accepted[i], err)
+		}
+		if err != nil {
+			return decided, err
+		}
+		decided++
 	}
-	return s.refuse(ctx, b, slot, err)
+	return decided, nil
 }
 
-// claim locks a backfill, and returns errNotDue if it no longer runs or has reached its limit
-// because of another launch.
-func (s *Service) claim(ctx context.Context, q *db.Queries, was Backfill) error {
+// claimSlots records that slots are launched, as many as the limit of the backfill allows. The others
+// get errNotDue.
+func (s *Service) claimSlots(ctx context.Context, q *db.Queries, b Backfill, slots []db.BackfillSlot, ids map[int]uuid.UUID) (map[int]error, error) {
+	refused := map[int]error{}
+	room, err := s.claim(ctx, q, b)
+	if err != nil && !errors.Is(err, errNotDue) {
+		return nil, err
+	}
+	s.config.Crash("launch.within")
+	for _, i := range slices.Sorted(maps.Keys(ids)) {
+		if room == 0 {
+			refused[i] = errNotDue
+			continue
+		}
+		err := s.settle(ctx, q, slots[i], SlotLaunched, "", new(ids[i]))
+		switch {
+		case errors.Is(err, errNotDue):
+			refused[i] = err
+		case err != nil:
+			return nil, err
+		default:
+			room--
+		}
+	}
+	return refused, nil
+}
+
+// claim locks a backfill, and returns how many more executions of it may run. It returns errNotDue if
+// the backfill no longer runs or has reached its limit because of another launch.
+func (s *Service) claim(ctx context.Context, q *db.Queries, was Backfill) (room int, err error) {
 	row, err := q.LockBackfill(ctx, was.ID)
 	if err != nil {
-		return fmt.Errorf("lock: %w", err)
+		return 0, fmt.Errorf("lock: %w", err)
 	}
 	live, err := q.LiveBackfillExecutions(ctx, was.ID)
 	if err != nil {
-		return fmt.Errorf("executions: %w", err)
+		return 0, fmt.Errorf("executions: %w", err)
 	}
-	if Status(row.Status) != Running || row.OwnerID != was.Owner.ID || len(live) >= int(row.Parallelism) {
-		return errNotDue
+	room = int(row.Parallelism) - len(live)
+	if Status(row.Status) != Running || row.OwnerID != was.Owner.ID || room <= 0 {
+		return 0, errNotDue
 	}
-	return nil
+	return room, nil
 }
 
 func (s *Service) settle(ctx context.Context, q *db.Queries, slot db.BackfillSlot, state State, message string, execution *uuid.UUID) error {
@@ -197,7 +240,7 @@ func (s *Service) refuse(ctx context.Context, b Backfill, slot db.BackfillSlot, 
 	switch apperr.CodeOf(cause) { //nolint:exhaustive // the others pass
 	case apperr.Invalid:
 		return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
-			if err := s.claim(ctx, q, b); err != nil {
+			if _, err := s.claim(ctx, q, b); err != nil {
 				return err
 			}
 			return s.settle(ctx, q, slot, SlotRefused, message, nil)

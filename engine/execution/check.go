@@ -62,7 +62,7 @@ func (s *LaunchService) Check(ctx context.Context, r LaunchRequest) (LaunchCheck
 	if r.identity, err = s.newIdentity(); err != nil {
 		return LaunchCheck{}, err
 	}
-	if _, err = s.checkLaunch(ctx, r, version, version.ProjectID); err != nil {
+	if _, err = s.checkLaunch(ctx, r, version, newCommon()); err != nil {
 		if !apperr.Is(err, apperr.Invalid) {
 			return LaunchCheck{}, err
 		}

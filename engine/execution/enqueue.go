@@ -97,6 +97,18 @@ func (s *core) enqueueDrive(ctx context.Context, tx pgx.Tx, id uuid.UUID, epoch 
 	return nil
 }
 
+// enqueueDrives enqueues the first drives of new executions.
+func (s *core) enqueueDrives(ctx context.Context, tx pgx.Tx, list []*launch) error {
+	jobs := make([]river.InsertManyParams, len(list))
+	for i, l := range list {
+		jobs[i] = river.InsertManyParams{Args: DriveArgs{ExecutionID: l.id}}
+	}
+	if _, err := s.enqueuer.InsertManyTx(ctx, tx, jobs); err != nil {
+		return fmt.Errorf("enqueue %d drives: %w", len(list), err)
+	}
+	return nil
+}
+
 // waker notifies the drivers of executions.
 type waker struct{ *core }
 

@@ -225,7 +225,7 @@ func killAttempts() map[string]int {
 func TestKillPoints(t *testing.T) {
 	t.Parallel()
 	points := []string{
-		"launch.begin:1", "launch.committed:1", "drive.acquired:1",
+		"launch.begin:1", "launch.written:1", "launch.committed:1", "drive.acquired:1",
 		"flush.begin:1", "flush.begin:3", "flush.written:1", "flush.written:2", "flush.written:4",
 		"flush.committed:1", "flush.committed:2", "flush.committed:4", "flush.effects:1", "flush.effects:3",
 		"start.begin:1", "start.begin:2", "start.done:1", "start.done:2",

@@ -1,7 +1,6 @@
 package execution
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
@@ -47,6 +45,7 @@ type LaunchRequest struct {
 	ScheduledAt    *time.Time   // the time of the run of the schedule that launches it; nil: no schedule does
 	By             string       // the schedule or the trigger that launches it, such as "schedule nightly"; "": the caller
 	Purpose        query.Purpose
+	As             *auth.Subject // who launches it, with their current permissions; nil: the caller
 	// Within, when set, is called with the ID of the new execution in the transaction that writes
 	// it. Its error rolls the launch back and is returned.
 	Within func(ctx context.Context, q *db.Queries, id uuid.UUID) error
@@ -82,23 +81,35 @@ func RunName(name, which string) string {
 // request. It returns Invalid with fields "inputs.<path>", NotFound for an unknown workflow,
 // and Conflict for the key of another request or an archived workflow.
 func (s *LaunchService) Launch(ctx context.Context, r LaunchRequest) (e query.Execution, created bool, err error) {
-	subject, version, err := s.launchable(ctx, r)
+	l, err := s.prepare(ctx, r, newCommon())
 	if err != nil {
 		return query.Execution{}, false, err
+	}
+	return s.launch(ctx, l)
+}
+
+// prepare checks a request and returns its launch.
+func (s *LaunchService) prepare(ctx context.Context, r LaunchRequest, c *common) (*launch, error) {
+	if r.As != nil {
+		ctx = auth.WithSubject(ctx, *r.As)
+	}
+	subject, version, err := s.target(ctx, r, c)
+	if err != nil {
+		return nil, err
 	}
 	ctx = auth.WithSubject(ctx, subject)
 	r.Priority = priorityOf(r.Priority, version.Definition)
 	if err := s.checkOrigin(ctx, &r); err != nil {
-		return query.Execution{}, false, err
+		return nil, err
 	}
 	if r.identity, err = s.newIdentity(); err != nil {
-		return query.Execution{}, false, err
+		return nil, err
 	}
-	inputs, err := s.checkLaunch(ctx, r, version, subject.ProjectID)
+	inputs, err := s.checkLaunch(ctx, r, version, c)
 	if err != nil {
-		return query.Execution{}, false, err
+		return nil, err
 	}
-	return s.launch(ctx, r, subject, version, inputs)
+	return s.newLaunch(ctx, r, subject, version, inputs)
 }
 
 // priorityOf returns the requested priority, or that of the definition.
@@ -112,46 +123,41 @@ func priorityOf(requested query.Priority, d *workflow.Definition) query.Priority
 	return query.Priority(*d.Priority)
 }
 
-// launch writes an execution whose request and inputs were checked.
-func (s *LaunchService) launch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (e query.Execution, created bool, err error) {
-	ctx = auth.WithSubject(ctx, subject)
-	id := r.identity.id
-	l := &launch{id: id, request: r, subject: subject, version: version, now: r.identity.at}
-	if inputs, err = s.pin(ctx, l, inputs); err != nil {
-		return query.Execution{}, false, err
-	}
-	l.inputs = mustJSON(inputs)
-	s.config.Crash("launch.begin")
-	err = db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.insert(ctx, tx, q, l) })
-	if err != nil {
-		return query.Execution{}, false, err
-	}
-	s.config.Crash("launch.committed")
-	if l.id == id {
-		s.hub.rememberProject(id, subject.ProjectID)
-		s.changed(id)
-	}
-	e, err = s.reader.Get(ctx, l.id)
-	return e, l.id == id, err
-}
-
 // launch is a launch that is being written. id becomes the id of the earlier execution when
 // the idempotency key was used before.
 type launch struct {
-	id      uuid.UUID
-	request LaunchRequest
-	subject auth.Subject
-	version workflow.Version
-	inputs  json.RawMessage
-	now     time.Time
-	entries []entryUse
-	ready   int32 // nodes that are READY from the start
+	id          uuid.UUID
+	request     LaunchRequest
+	subject     auth.Subject
+	version     workflow.Version
+	inputs      json.RawMessage
+	now         time.Time
+	traceparent string
+	entries     []entryUse
+	ready       int32 // nodes that are READY from the start
+	position    int   // in its group
+	ended       bool  // its transaction has ended
+	err         error // why it was not written
 }
+
+// newLaunch returns the launch of a request whose inputs were checked.
+func (s *LaunchService) newLaunch(ctx context.Context, r LaunchRequest, subject auth.Subject, version workflow.Version, inputs map[string]any) (*launch, error) {
+	l := &launch{id: r.identity.id, request: r, subject: subject, version: version, now: r.identity.at, traceparent: s.traceOf(ctx)}
+	inputs, err := s.pin(ctx, l, inputs)
+	if err != nil {
+		return nil, err
+	}
+	l.inputs = mustJSON(inputs)
+	return l, nil
+}
+
+// created reports whether l creates an execution: it has no idempotency key that was used before.
+func (l *launch) created() bool { return l.err == nil && l.id == l.request.identity.id }
 
 // launchable returns the requested version, and the caller in its project: a workflow that
 // is identified by its id is launched in its own project.
 func (s *LaunchService) launchable(ctx context.Context, r LaunchRequest) (auth.Subject, workflow.Version, error) {
-	w, err := s.workflows.Get(ctx, r.Workflow)
+	w, err := s.workflows.Summary(ctx, r.Workflow)
 	if err != nil {
 		return auth.Subject{}, workflow.Version{}, err
 	}
@@ -185,7 +191,7 @@ func (s *LaunchService) checkOrigin(ctx context.Context, r *LaunchRequest) error
 }
 
 // checkLaunch returns the normalised inputs, or all problems at once.
-func (s *LaunchService) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version, project uuid.UUID) (map[string]any, error) {
+func (s *LaunchService) checkLaunch(ctx context.Context, r LaunchRequest, v workflow.Version, c *common) (map[string]any, error) {
 	var fields []apperr.Field
 	if r.Priority < 0 || r.Priority > query.MaxPriority {
 		fields = append(fields, apperr.Field{Path: "priority", Message: "Enter a priority from 0 to 100."})
@@ -204,102 +210,33 @@ func (s *LaunchService) checkLaunch(ctx context.Context, r LaunchRequest, v work
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}
-	missing, err := s.configMaps.check(ctx, v.Definition, project, inputs)
+	missing, err := s.configMaps.check(ctx, v.Definition, v.ProjectID, inputs)
 	if err != nil {
 		return nil, err
 	}
 	fields = append(fields, missing...)
 	fields = append(fields, s.replaceInputTags(ctx, r, v, inputs)...)
 	fields = append(fields, r.Cache.problems(v)...)
-	var beyond uuid.UUID
-	fields = append(fields, s.forecasts.tooLarge(v, project, &beyond)...)
-	fields = append(fields, s.configMaps.withoutCluster(v)...)
-	fields = append(fields, s.missingVariables(ctx, v)...)
-	unknown, err := s.unusablePools(ctx, v)
+	runnable, err := s.runnable(ctx, v, c)
 	if err != nil {
 		return nil, err
 	}
-	fields = append(fields, unknown...)
+	fields = append(fields, runnable.fields...)
 	if len(fields) == 0 {
 		return inputs, nil
 	}
 	refused := &apperr.Error{Code: apperr.Invalid, Message: "The launch has invalid values.", Fields: fields}
-	if beyond != uuid.Nil {
-		refused.Err = &BeyondLimitError{Level: beyond}
+	if runnable.beyond != uuid.Nil {
+		refused.Err = &BeyondLimitError{Level: runnable.beyond}
 	}
 	return inputs, refused
-}
-
-// insert writes all rows of l.
-func (s *LaunchService) insert(ctx context.Context, tx pgx.Tx, q *db.Queries, l *launch) error {
-	fresh, err := s.claimKey(ctx, q, l)
-	if err != nil || !fresh {
-		return err
-	}
-	if err := holdProject(ctx, q, l.subject.ProjectID); err != nil {
-		return err
-	}
-	if err := workflow.HoldVersion(ctx, q, l.version); err != nil {
-		return err
-	}
-	plan := l.version.Plan
-	total := int32(len(plan.Nodes)) //nolint:gosec // at most workflow.MaxOperators
-	rows := nodeRowsOf(l)
-	err = q.InsertExecution(ctx, db.InsertExecutionParams{
-		ID: l.id, TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
-		WorkflowID: l.version.WorkflowID, VersionID: l.version.ID, WorkflowName: l.version.Name, Version: l.version.Version,
-		Name: clean(l.request.Name, maxNameLength), Priority: int32(l.request.Priority), Inputs: l.inputs, //nolint:gosec // 0 to 100
-		SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now, ScheduledAt: l.request.ScheduledAt,
-		Total: total, Pending: total - l.ready, Ready: l.ready, Levels: int32(len(plan.Levels)), Traceparent: s.traceOf(ctx), Purpose: string(cmp.Or(l.request.Purpose, query.Work)), //nolint:gosec // at most total
-	})
-	if err != nil {
-		return fmt.Errorf("insert execution: %w", err)
-	}
-	if _, err := q.InsertNodes(ctx, rows); err != nil {
-		return fmt.Errorf("insert nodes: %w", err)
-	}
-	if err := s.insertExtras(ctx, q, l); err != nil {
-		return err
-	}
-	if err := holdNamed(ctx, q, l); err != nil {
-		return err
-	}
-	if err := insertEntryUses(ctx, q, l); err != nil {
-		return err
-	}
-	err = q.InsertFirstEvent(ctx, l.now, l.launchMessage(), l.id)
-	if err != nil {
-		return fmt.Errorf("insert event: %w", err)
-	}
-	if err := audit.Record(ctx, q, l.entry()); err != nil {
-		return err
-	}
-	if l.request.Within != nil {
-		if err := l.request.Within(ctx, q, l.id); err != nil {
-			return err
-		}
-	}
-	return s.enqueueDrive(ctx, tx, l.id, 0)
-}
-
-// holdProject locks the project until the transaction ends, so that it cannot be archived
-// between the launch and its commit.
-func holdProject(ctx context.Context, q *db.Queries, project uuid.UUID) error {
-	_, err := q.LockActiveProject(ctx, project)
-	if db.IsNoRows(err) {
-		return apperr.New(apperr.Conflict, "The project is archived, so workflows cannot be launched in it.")
-	}
-	if err != nil {
-		return fmt.Errorf("lock project %s: %w", project, err)
-	}
-	return nil
 }
 
 // entry is the audit log entry of the launch. The inputs are in the execution.
 func (l *launch) entry() audit.Entry {
 	return audit.Entry{
 		Action: "execution.launch", Kind: "execution", ID: l.id.String(), Name: l.version.Name + " " + l.version.Version,
-		TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
+		TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID, By: &l.subject,
 		New: map[string]any{"workflow": l.version.Name, "version": l.version.Version, "name": l.request.Name, "priority": l.request.Priority, "relaunch_of": l.request.RelaunchOf, "resume_of": l.request.resumeOf()},
 	}
 }
@@ -315,6 +252,7 @@ func (l *launch) begins(i int) bool {
 // nodeRowsOf returns the nodes of a new execution, the first ones READY.
 func nodeRowsOf(l *launch) []db.InsertNodesParams {
 	rows := make([]db.InsertNodesParams, len(l.version.Plan.Nodes))
+	l.ready = 0
 	for i, n := range l.version.Plan.Nodes {
 		rows[i] = db.InsertNodesParams{
 			ExecutionID: l.id, NodeIndex: int32(i), Name: n.Name, Level: int32(n.Level), //nolint:gosec // at most workflow.MaxOperators

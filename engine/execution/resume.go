@@ -143,7 +143,12 @@ func (s *ResumeService) Resume(ctx context.Context, r ResumeRequest) (e query.Ex
 	}
 	launched := x.launch
 	launched.TTL, launched.resume = x.ttl(), x
-	return s.launches.launch(ctx, launched, x.subject, x.reusePlan.new, x.inputs)
+	ctx = auth.WithSubject(ctx, x.subject)
+	l, err := s.launches.newLaunch(ctx, launched, x.subject, x.reusePlan.new, x.inputs)
+	if err != nil {
+		return query.Execution{}, false, err
+	}
+	return s.launches.launch(ctx, l)
 }
 
 // ttl is how long the new execution is kept, as far as the launches set it.
@@ -213,7 +218,7 @@ func (s *ResumeService) resumption(ctx context.Context, r ResumeRequest) (*resum
 	}
 	request.Version = next.Version
 	x.launch = request
-	if x.inputs, err = s.launches.checkLaunch(ctx, request, next, x.subject.ProjectID); err != nil {
+	if x.inputs, err = s.launches.checkLaunch(ctx, request, next, newCommon()); err != nil {
 		return nil, err
 	}
 	if err := s.checkResourceOverrides(r.Resources, next); err != nil {

@@ -73,22 +73,7 @@ func (s *Service) findCalendar(ctx context.Context, project uuid.UUID, w *When) 
 // read returns the schedule of a row with its calendar and its timing, and the problems of the
 // timing.
 func (s *Service) read(ctx context.Context, q *db.Queries, row db.Schedule) (Schedule, timing, []apperr.Field, error) {
-	sc, err := fromRow(row)
-	if err != nil {
-		return sc, timing{}, nil, err
-	}
-	if row.CalendarID != nil {
-		found, err := q.GetCalendar(ctx, *row.CalendarID)
-		if err != nil {
-			return sc, timing{}, nil, fmt.Errorf("calendar of schedule %s: %w", row.ID, err)
-		}
-		if sc.calendar, err = calendarOf(found); err != nil {
-			return sc, timing{}, nil, err
-		}
-		sc.Calendar = sc.calendar.Name
-	}
-	t, fields := sc.When.read()
-	return sc, t, fields, nil
+	return s.readShared(ctx, q, row, newShared(s.now()))
 }
 
 // legible is read for callers that compute fires. It returns Conflict for a schedule that can no longer be

@@ -19,11 +19,18 @@ func (s *Service) PauseFailing(ctx context.Context) error { return (loop{s}).pau
 
 // Points are the places of a launch where a crash must be harmless.
 func Points() []string {
-	return []string{"launch.begin", "launch.within", "launch.committed", "settle.begin", "settle.committed"}
+	return []string{"launch.begin", "launch.within", "launch.recorded", "launch.committed", "settle.begin", "settle.committed"}
 }
 
 // FireOne fires one schedule.
-func (s *Service) FireOne(ctx context.Context, id uuid.UUID) error { return (loop{s}).fireDue(ctx, id) }
+func (s *Service) FireOne(ctx context.Context, id uuid.UUID) error {
+	return (loop{s}).fireDue(ctx, []uuid.UUID{id})
+}
+
+// FireTogether fires several schedules.
+func (s *Service) FireTogether(ctx context.Context, ids []uuid.UUID) error {
+	return (loop{s}).fireDue(ctx, ids)
+}
 
 // LaunchQueued launches the first queued occurrence of a schedule, or does nothing without room.
 func (s *Service) LaunchQueued(ctx context.Context, id uuid.UUID) error {

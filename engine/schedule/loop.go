@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,10 +17,14 @@ import (
 )
 
 const (
-	together = 8    // schedules that run concurrently
-	maxDue   = 1000 // schedules in one pass
+	together = 8      // queues that are processed concurrently
+	maxDue   = 10_000 // schedules in one pass
 	slowly   = 30 * time.Second
 	clean    = time.Hour
+
+	// Schedules that are due are processed in groups, each on one connection.
+	minGroup  = 100
+	maxGroups = 4
 
 	// Steps of a schedule in one pass, so that schedules that are always due do not delay others.
 	turnSteps = 10
@@ -89,9 +94,9 @@ func (s loop) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find queued occurrences: %w", err)
 	}
-	failed := s.each(ctx, queues, func(ctx context.Context, id uuid.UUID) error {
-		if err := s.launchQueued(ctx, id); !errors.Is(err, errNotDue) {
-			return err
+	failed := each(queues, together, func(id uuid.UUID) error {
+		if err := s.launchQueued(ctx, id); err != nil && !errors.Is(err, errNotDue) {
+			return fmt.Errorf("schedule %s: %w", id, err)
 		}
 		return nil
 	})
@@ -99,73 +104,26 @@ func (s loop) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find due schedules: %w", err)
 	}
-	return errors.Join(failed, s.each(ctx, due, s.fireDue))
+	groups := max(1, min(maxGroups, int(s.config.Pool.Config().MaxConns)/2))
+	size := max(minGroup, (len(due)+groups-1)/groups)
+	return errors.Join(failed, each(slices.Collect(slices.Chunk(due, size)), groups, func(ids []uuid.UUID) error { return s.fireDue(ctx, ids) }))
 }
 
-// each calls f for schedules concurrently. The failure of one schedule does not affect the
-// others. It returns all failures.
-func (s loop) each(ctx context.Context, ids []uuid.UUID, f func(context.Context, uuid.UUID) error) error {
+// each calls f for items, several at a time. The failure of one item does not affect the others. It
+// returns all failures.
+func each[T any](items []T, together int, f func(T) error) error {
 	slots := make(chan struct{}, together)
-	failures := make([]error, len(ids))
+	failures := make([]error, len(items))
 	var all sync.WaitGroup
-	for i, id := range ids {
+	for i, item := range items {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			if err := f(ctx, id); err != nil {
-				failures[i] = fmt.Errorf("schedule %s: %w", id, err)
-			}
+			failures[i] = f(item)
 		})
 	}
 	all.Wait()
 	return errors.Join(failures...)
-}
-
-// pauseAllFailing pauses all schedules whose last occurrences failed.
-func (s loop) pauseAllFailing(ctx context.Context) error {
-	_, err := s.pauseFailing(ctx, nil)
-	return err
-}
-
-// pauseFailing pauses the schedules whose last occurrences failed, or only the one with an ID.
-// It returns how many it paused.
-func (s loop) pauseFailing(ctx context.Context, only *uuid.UUID) (int, error) {
-	ids, err := s.queries.FailingSchedules(ctx, only)
-	if err != nil {
-		return 0, fmt.Errorf("find failing schedules: %w", err)
-	}
-	paused := 0
-	for _, id := range ids {
-		done, err := s.pauseIfFailing(ctx, id)
-		if err != nil {
-			return paused, fmt.Errorf("pause schedule %s: %w", id, err)
-		}
-		if done {
-			paused++
-		}
-	}
-	return paused, nil
-}
-
-// pauseIfFailing pauses a schedule that fails while it is locked: a user may just have resumed, changed
-// or deleted it.
-func (s loop) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool, err error) {
-	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := q.LockSchedule(ctx, id)
-		if db.IsNoRows(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		failing, err := q.FailingSchedules(ctx, &id)
-		if err != nil || len(failing) == 0 {
-			return err
-		}
-		paused = true
-		return s.pauseIn(ctx, q, id, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures.", row.PauseAfter))
-	})
-	return paused, err
 }
 
 // followClock recomputes the next runs of schedules whose last run is in the future because the

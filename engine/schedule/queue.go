@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,22 +35,31 @@ func (s loop) launchQueued(ctx context.Context, id uuid.UUID) error {
 	if len(fields) > 0 {
 		return s.pause(ctx, row, PausedByAccess, unreadable(fields))
 	}
-	o := db.InsertOccurrenceParams{ScheduleID: id, FireAt: waiting.FireAt, IntervalStart: waiting.IntervalStart, Now: s.now()}
-	return s.launch(ctx, row, sc, t, o, func(ctx context.Context, q *db.Queries, o db.InsertOccurrenceParams) error {
-		if err := s.claimForLaunch(ctx, q, row); err != nil {
-			return err
+	r := &run{row: row, schedule: sc, timing: t, record: &occurrenceRow{ScheduleID: id, FireAt: waiting.FireAt, IntervalStart: waiting.IntervalStart, DecidedAt: s.now()}}
+	s.launch(ctx, []*run{r}, s.settleQueued)
+	return r.err
+}
+
+// settleQueued writes what happened to queued runs.
+func (s loop) settleQueued(ctx context.Context, q *db.Queries, runs []*run) error {
+	for _, r := range runs {
+		if r.err = s.claimForLaunch(ctx, q, r.row); errors.Is(r.err, errNotDue) {
+			continue
+		} else if r.err != nil {
+			return r.err
 		}
+		o := r.record
 		n, err := q.SettleOccurrence(ctx, db.SettleOccurrenceParams{
-			ScheduleID: id, FireAt: o.FireAt, State: o.State, Reason: o.Reason, Message: o.Message, ExecutionID: o.ExecutionID, Now: o.Now,
+			ScheduleID: r.row.ID, FireAt: o.FireAt, State: string(o.State), Reason: o.Reason, Message: o.Message, ExecutionID: o.ExecutionID, Now: o.DecidedAt,
 		})
 		if err != nil {
-			return fmt.Errorf("settle a queued fire of schedule %s: %w", id, err)
+			return fmt.Errorf("settle a queued fire of schedule %s: %w", r.row.ID, err)
 		}
 		if n == 0 {
-			return errNotDue
+			r.err = errNotDue
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // claimForLaunch locks a schedule, and returns errNotDue if it was changed in the meantime, is paused, or
@@ -62,11 +72,11 @@ func (s loop) claimForLaunch(ctx context.Context, q *db.Queries, was db.Schedule
 	if err != nil {
 		return fmt.Errorf("claim schedule %s: %w", was.ID, err)
 	}
-	live, _, err := s.load(ctx, q, row.ID)
+	loads, err := s.loads(ctx, q, []uuid.UUID{row.ID})
 	if err != nil {
 		return err
 	}
-	if row.Paused || !row.UpdatedAt.Equal(was.UpdatedAt) || len(live) >= int(row.MaxRunning) {
+	if row.Paused || !row.UpdatedAt.Equal(was.UpdatedAt) || len(loads[row.ID].live) >= int(row.MaxRunning) {
 		return errNotDue
 	}
 	return nil
@@ -92,8 +102,8 @@ func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	e, _, err := s.config.Executions.Launches.Launch(ctx, execution.LaunchRequest{
 		Workflow: row.WorkflowID.String(), Version: row.Version, Inputs: inputs, Priority: sc.Priority, Name: execution.RunName(row.Name, "launched manually"),
 		Within: func(ctx context.Context, q *db.Queries, execution uuid.UUID) error {
-			if err := s.recordManualRun(ctx, q, t, db.InsertOccurrenceParams{
-				ScheduleID: id, FireAt: now, Fires: 1, IntervalStart: start, State: string(Launched), Reason: ReasonManual, ExecutionID: &execution, Now: now,
+			if err := recordManualRun(ctx, q, t, occurrenceRow{
+				ScheduleID: id, FireAt: now, Fires: 1, IntervalStart: start, State: Launched, Reason: ReasonManual, ExecutionID: &execution, DecidedAt: now,
 			}); err != nil {
 				return err
 			}
@@ -105,17 +115,17 @@ func (s *Service) RunNow(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 
 // recordManualRun records a launch by a user. The time of an occurrence is unique in its schedule,
 // so it becomes a microsecond later than a run or another launch at the same time.
-func (s *Service) recordManualRun(ctx context.Context, q *db.Queries, t timing, o db.InsertOccurrenceParams) error {
+func recordManualRun(ctx context.Context, q *db.Queries, t timing, o occurrenceRow) error {
 	for ; ; o.FireAt = o.FireAt.Add(time.Microsecond) {
 		if t.next(o.FireAt.Add(-time.Nanosecond)).Equal(o.FireAt) {
 			continue
 		}
 		o.LastFireAt = o.FireAt
-		n, err := q.InsertOccurrence(ctx, o)
+		written, err := insertOccurrences(ctx, q, []occurrenceRow{o})
 		if err != nil {
 			return fmt.Errorf("record a launch of schedule %s: %w", o.ScheduleID, err)
 		}
-		if n > 0 {
+		if len(written) > 0 {
 			return nil
 		}
 	}

@@ -116,10 +116,7 @@ func (s *Service) Get(ctx context.Context, ref string) (Workflow, error) {
 	if err != nil {
 		return Workflow{}, fmt.Errorf("versions of workflow %s: %w", row.ID, err)
 	}
-	w := Workflow{
-		ID: row.ID, ProjectID: row.ProjectID, Name: row.Name, OwnerTeam: row.OwnerTeam, Description: row.Description,
-		Tags: row.Tags, Status: Status(row.Status), CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(),
-	}
+	w := summary(row)
 	for _, v := range rows {
 		w.Versions = append(w.Versions, VersionHead{
 			ID: v.ID, Version: v.Version, Development: v.Development, ContentHash: v.ContentHash, Nodes: int(v.NodeCount),
@@ -136,6 +133,22 @@ func (s *Service) Get(ctx context.Context, ref string) (Workflow, error) {
 		return compareVersions(b.Version, a.Version)
 	})
 	return w, nil
+}
+
+// Summary is Get without the versions.
+func (s *Service) Summary(ctx context.Context, ref string) (Workflow, error) {
+	row, err := s.find(ctx, db.New(s.pool), auth.WorkflowRead, ref)
+	if err != nil {
+		return Workflow{}, err
+	}
+	return summary(row), nil
+}
+
+func summary(row db.Workflow) Workflow {
+	return Workflow{
+		ID: row.ID, ProjectID: row.ProjectID, Name: row.Name, OwnerTeam: row.OwnerTeam, Description: row.Description,
+		Tags: row.Tags, Status: Status(row.Status), CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(),
+	}
 }
 
 // Version returns a version of the workflow that ref, a name or an id, identifies: the
