@@ -80,7 +80,7 @@ func (s *Service) look(ctx context.Context) (int, error) {
 func (s *Service) step(ctx context.Context, id uuid.UUID) (decided int, err error) {
 	row, err := s.queries.GetBackfill(ctx, id)
 	if db.IsNoRows(err) { // its workflow or project was deleted
-		return false, nil
+		return 0, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("get: %w", err)
