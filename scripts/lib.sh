@@ -57,6 +57,11 @@ has_program() { find_program "$@" >/dev/null; }
 
 find_chromium() { find_program chromium chromium-browser google-chrome-stable google-chrome; }
 
+find_pgbouncer() (
+	PATH=$PATH:/usr/sbin
+	find_program pgbouncer
+)
+
 # need COMMAND WHY: fail unless the command exists.
 need() { has_program "$1" || fail "$1 is needed $2, and it is not installed"; }
 

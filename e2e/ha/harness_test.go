@@ -2,6 +2,7 @@ package ha_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,11 +35,13 @@ const (
 
 // installation is a database, tasks, and servers.
 type installation struct {
-	t     *testing.T
-	url   string
-	dir   string
-	pool  *pgxpool.Pool
-	tasks *tasks
+	t   *testing.T
+	url string
+	// pooled is the address of a connection pooler, through which servers connect; "": they connect to url.
+	pooled string
+	dir    string
+	pool   *pgxpool.Pool
+	tasks  *tasks
 
 	mu      sync.Mutex
 	servers map[string]*server
@@ -83,7 +86,10 @@ func (in *installation) start(roles string) *server {
 	require.NoError(in.t, os.WriteFile(data+"/admin.token", []byte(token+"\n"), 0o600))
 	s := &server{name: name, web: strings.Contains(roles, "web"), done: make(chan struct{})}
 	s.cmd = exec.Command(os.Args[0])
-	s.cmd.Env = append(os.Environ(), envChild+"="+name, envRoles+"="+roles, envDatabase+"="+in.url, envDir+"="+in.dir, envTaskURL+"=http://127.0.0.1:1")
+	s.cmd.Env = append(os.Environ(), envChild+"="+name, envRoles+"="+roles, envDatabase+"="+cmp.Or(in.pooled, in.url), envDir+"="+in.dir, envTaskURL+"=http://127.0.0.1:1")
+	if in.pooled != "" {
+		s.cmd.Env = append(s.cmd.Env, envSessions+"="+in.url)
+	}
 	s.cmd.Stderr = in.t.Output()
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(in.t, s.cmd.Start())

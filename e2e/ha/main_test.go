@@ -30,7 +30,8 @@ const (
 	envChild    = "FLOWFORGE_HA_CHILD" // its name
 	envRoles    = "FLOWFORGE_HA_ROLES"
 	envDatabase = "FLOWFORGE_HA_DATABASE"
-	envDir      = "FLOWFORGE_HA_DIR" // of the installation
+	envSessions = "FLOWFORGE_HA_SESSIONS" // the direct address, if envDatabase is that of a pooler
+	envDir      = "FLOWFORGE_HA_DIR"      // of the installation
 	envTaskURL  = "FLOWFORGE_HA_TASKS"
 )
 
@@ -56,7 +57,7 @@ func child(name string) error {
 	dir := os.Getenv(envDir)
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})).With("server", name)
 	a, err := app.New(app.Config{
-		Addr: "127.0.0.1:0", DataDir: dir + "/" + name, DatabaseURL: os.Getenv(envDatabase), SecretsDir: dir + "/keys",
+		Addr: "127.0.0.1:0", DataDir: dir + "/" + name, DatabaseURL: os.Getenv(envDatabase), DatabaseSessionURL: os.Getenv(envSessions), SecretsDir: dir + "/keys",
 		ClickHouseURL: "http://127.0.0.1:1", SpoolMaxBytes: 1 << 24, LogRetentionDays: 1, SkipExamples: true,
 		CPUMillis: 1_000_000, MemoryMiB: 1_000_000, Slots: 1000, GPUs: "none",
 		Roles: roles, Instance: name, TaskURL: os.Getenv(envTaskURL),

@@ -14,7 +14,7 @@ CREATE TABLE ha_moves (writer text NOT NULL);
 CREATE TABLE ha_zombies (writer text NOT NULL, leader text NOT NULL, execution_id uuid NOT NULL, what text NOT NULL);
 CREATE FUNCTION ha_witness() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-	writer text := current_setting('application_name');
+	writer text := regexp_replace(current_setting('application_name'), '/pooled$', '');
 	latest leases;
 BEGIN
 	IF writer NOT LIKE 'flowforge/scheduler%' THEN
