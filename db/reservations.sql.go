@@ -313,7 +313,7 @@ func (q *Queries) ListReservations(ctx context.Context) ([]ListReservationsRow, 
 }
 
 const listSettledReservations = `-- name: ListSettledReservations :many
-SELECT r.execution_id, r.node_index, r.attempt, (e.lease_until >= now() AND e.owner = $1)::bool AS own
+SELECT r.execution_id, r.node_index, r.attempt, (e.lease_until IS NOT NULL AND e.lease_until >= now() AND e.owner = $1)::bool AS own
 FROM reservations r
 JOIN executions e ON e.id = r.execution_id
 WHERE r.launcher = $2 AND r.node_index >= 0 AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())

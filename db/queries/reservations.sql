@@ -66,7 +66,7 @@ SELECT count(*)::int AS losses FROM attempts WHERE execution_id = @execution_id 
 -- name: ListSettledReservations :many
 -- Returns the reservations of executions that are idle or have a live owner. For all others,
 -- the next drive loop first determines what happened to the attempts. own means that owner drives it.
-SELECT r.execution_id, r.node_index, r.attempt, (e.lease_until >= now() AND e.owner = @owner)::bool AS own
+SELECT r.execution_id, r.node_index, r.attempt, (e.lease_until IS NOT NULL AND e.lease_until >= now() AND e.owner = @owner)::bool AS own
 FROM reservations r
 JOIN executions e ON e.id = r.execution_id
 WHERE r.launcher = @launcher AND r.node_index >= 0 AND (e.lease_until IS NULL AND e.drive_requested_at IS NULL OR e.lease_until >= now())

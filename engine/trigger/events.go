@@ -94,7 +94,7 @@ func (s *Service) ReceiveEvents(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("find triggers of events: %w", err)
 	}
-	if err := s.receiveAll(ctx, rows); err != nil {
+	if err := receiveAll(ctx, s, rows); err != nil {
 		return false, err
 	}
 	s.config.Crash("feed.received")
@@ -106,7 +106,7 @@ func (s *Service) ReceiveEvents(ctx context.Context) (more bool, err error) {
 
 // receiveAll passes events to triggers. Only one event is in memory at a time. Events and triggers
 // that were removed in the meantime are left out.
-func (s *Service) receiveAll(ctx context.Context, rows []db.TriggersOfEventsRow) error {
+func receiveAll(ctx context.Context, s *Service, rows []db.TriggersOfEventsRow) error {
 	triggers := map[uuid.UUID]*db.Trigger{}
 	var e db.EventFeed
 	for _, row := range rows {
