@@ -85,9 +85,9 @@ func TestGroupsWriteWhatLaunchesWrite(t *testing.T) {
 	require.NoError(t, err)
 	ada, bob := auth.Local(), auth.Local()
 	ada.Name, bob.ID, bob.Name = "Ada", uuid.New(), "Bob"
-	seed := rand.Uint64() //nolint:gosec // a property test
+	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a property test
+	random := rand.New(rand.NewPCG(seed, 1))
 	group := execution.LaunchGroup{}
 	for i := range 60 {
 		r := randomRequest(random, i, first.ID, []auth.Subject{ada, bob})

@@ -47,11 +47,11 @@ const decided = `SELECT coalesce(jsonb_agg(s.of ORDER BY s.name), '[]')::text FR
 // TestTogether: schedules that fire together end up like schedules that fire one by one.
 func TestTogether(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64() //nolint:gosec // a property test
+	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	var results []string
 	for _, together := range []bool{true, false} {
-		b, random := setup(t), rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a property test
+		b, random := setup(t), rand.New(rand.NewPCG(seed, 1))
 		var ids []uuid.UUID
 		for i := range 30 {
 			ids = append(ids, b.create(randomSpec(random, i)).ID)
