@@ -134,6 +134,33 @@ func TestDatastoresOfMetaflow(t *testing.T) {
 	}
 }
 
+// TestSessionsBehindPooler: every server and the migration receive the direct address of the database.
+func TestSessionsBehindPooler(t *testing.T) {
+	t.Parallel()
+	servers := 0
+	for _, o := range render(t, "forge", "--values", filepath.Join(chart, "ci", "external.yaml")) {
+		containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+		for _, c := range containers {
+			secrets := map[string]string{}
+			env, _, _ := unstructured.NestedSlice(c.(map[string]any), "env")
+			for _, e := range env {
+				name, _ := e.(map[string]any)["name"].(string)
+				secrets[name], _, _ = unstructured.NestedString(e.(map[string]any), "valueFrom", "secretKeyRef", "name")
+			}
+			if secrets["FLOWFORGE_DATABASE_URL"] == "" {
+				continue
+			}
+			servers++
+			if got := secrets["FLOWFORGE_DATABASE_SESSION_URL"]; got != "forge-postgres-session" {
+				t.Errorf("%s %s: the direct address is in the secret %q", o.GetKind(), o.GetName(), got)
+			}
+		}
+	}
+	if servers != 5 {
+		t.Errorf("%d workloads use the database, want the four roles and the migration", servers)
+	}
+}
+
 func TestLint(t *testing.T) {
 	t.Parallel()
 	for _, file := range valuesFiles(t) {

@@ -36,6 +36,10 @@
 {{- end }}
 - name: FLOWFORGE_DATABASE_URL
   valueFrom: {secretKeyRef: {name: {{ include "flowforge.urlSecret" (dict "root" .root "name" "postgres") }}, key: url}}
+{{- with $v.postgres.session.existingSecret }}
+- name: FLOWFORGE_DATABASE_SESSION_URL
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: url}}
+{{- end }}
 {{- with $v.postgres.readReplica.existingSecret }}
 - name: FLOWFORGE_DATABASE_READ_URL
   valueFrom: {secretKeyRef: {name: {{ . }}, key: url}}
