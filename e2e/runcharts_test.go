@@ -58,6 +58,7 @@ func TestChartsBesideTheTable(t *testing.T) {
 	counts(t, charts.Locator("figure"), 4)
 	visible(t, figureOf(page, "accuracy").Locator(".u-over"))
 	holds(t, charts.Locator("[data-drawn]"), "3 executions")
+	require.NoError(t, figureOf(page, "test_accuracy").ScrollIntoViewIfNeeded()) // charts in view read their curves
 	for _, id := range ids {
 		bar := figureOf(page, "test_accuracy").Locator(`[data-run="` + id + `"] .mark-bar`)
 		visible(t, bar) // a metric with one value per execution

@@ -77,6 +77,8 @@ func TestASweep(t *testing.T) {
 // drawings. Only the best run has a color among ranks, and the one that the reader points at.
 func runColors(t *testing.T, page playwright.Page) {
 	t.Helper()
+	_, err := page.Reload() // the rows of the page as the server writes it
+	require.NoError(t, err)
 	row := page.Locator("#runs tbody tr").Last()
 	id, err := row.GetAttribute("data-run")
 	require.NoError(t, err)

@@ -2,6 +2,11 @@
 // with the engine at FLOWFORGE_TEST_CLICKHOUSE_URL, and prints a table:
 //
 //	go run ./cmd/testenv go run ./bench/compare
+//
+// With a server, it measures in a browser how long a page takes to draw the curves:
+//
+//	go build -o bin/flowforge ./cmd/flowforge
+//	scripts/environment go run ./cmd/testenv go run ./bench/compare -binary bin/flowforge
 package main
 
 import (
@@ -12,8 +17,10 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/signal"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,19 +31,36 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 )
 
+type options struct {
+	runs   int
+	points int64
+	binary string
+	visits int
+}
+
 func main() {
-	runs := flag.Int("runs", 50, "executions")
-	points := flag.Int64("points", 100_000, "points of each")
+	var o options
+	flag.IntVar(&o.runs, "runs", 50, "executions")
+	flag.Int64Var(&o.points, "points", 100_000, "points of each")
+	flag.StringVar(&o.binary, "binary", "", "a server: measure the pages of this one in a browser, not the queries alone")
+	flag.IntVar(&o.visits, "visits", 9, "visits of each page, after one that warms up")
 	flag.Parse()
-	if err := run(*runs, *points); err != nil {
+	do := run
+	if o.binary != "" {
+		do = browse
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := do(ctx, o)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench/compare:", err)
 		os.Exit(1)
 	}
 }
 
-func run(runs int, points int64) (err error) {
-	url := os.Getenv("FLOWFORGE_TEST_CLICKHOUSE_URL")
-	if url == "" {
+func run(ctx context.Context, o options) (err error) {
+	engine := os.Getenv("FLOWFORGE_TEST_CLICKHOUSE_URL")
+	if engine == "" {
 		return errors.New("FLOWFORGE_TEST_CLICKHOUSE_URL is not set: run it with cmd/testenv")
 	}
 	dir, err := os.MkdirTemp("", "flowforge-bench-")
@@ -44,49 +68,58 @@ func run(runs int, points int64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s, err := telemetry.New(telemetry.Config{ClickHouseURL: url, Database: fmt.Sprintf("bench%d", os.Getpid()), SpoolDir: dir, SpoolMaxBytes: 4 << 30, Now: time.Now})
+	places := make([]telemetry.Place, o.runs)
+	for i := range places {
+		places[i] = telemetry.Place{ExecutionID: uuid.Must(uuid.NewV7()), ProjectID: auth.LocalProject}
+	}
+	config := telemetry.Config{ClickHouseURL: engine, Database: fmt.Sprintf("bench%d", os.Getpid()), SpoolDir: dir, SpoolMaxBytes: 4 << 30, Now: time.Now}
+	return withTelemetry(ctx, config, func(ctx context.Context, s *telemetry.Service) error {
+		if err := load(ctx, s, places, 1, o.points); err != nil {
+			return err
+		}
+		return measure(ctx, s, places)
+	})
+}
+
+// withTelemetry runs a function with a service that moves points to ClickHouse.
+func withTelemetry(ctx context.Context, config telemetry.Config, f func(context.Context, *telemetry.Service) error) (err error) {
+	s, err := telemetry.New(config)
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(auth.AsSystem(context.Background()))
+	ctx, stop := context.WithCancel(auth.AsSystem(ctx))
 	var running sync.WaitGroup
-	running.Go(func() { err = errors.Join(err, s.Run(ctx)) })
+	var moved error
+	running.Go(func() { moved = s.Run(ctx) })
 	defer func() {
 		stop()
 		running.Wait()
-		err = errors.Join(err, s.Close())
+		err = errors.Join(err, moved, s.Close())
 	}()
-	places, err := load(ctx, s, runs, points)
-	if err != nil {
-		return err
-	}
-	return measure(ctx, s, places)
+	return f(ctx, s)
 }
 
-// load appends a noisy falling loss for each execution and waits until all points are stored.
-func load(ctx context.Context, s *telemetry.Service, runs int, points int64) ([]telemetry.Place, error) {
-	var places []telemetry.Place
+// load appends a noisy falling loss to a node of each execution and waits until all points are stored.
+func load(ctx context.Context, s *telemetry.Service, places []telemetry.Place, node int, points int64) error {
 	begin := time.Now().Add(-time.Duration(points) * 100 * time.Millisecond)
-	for r := range runs {
-		p := telemetry.Place{ExecutionID: uuid.Must(uuid.NewV7()), ProjectID: auth.LocalProject}
-		places = append(places, p)
+	for r, p := range places {
 		for from := int64(0); from < points; from += 5000 {
 			batch := make([]telemetry.Point, 0, 5000)
 			for step := from; step < min(from+5000, points); step++ {
 				batch = append(batch, telemetry.Point{
-					TenantID: auth.LocalTenant, ProjectID: p.ProjectID, ExecutionID: p.ExecutionID, NodeIndex: 1, Node: "train", Attempt: 1, Seq: step + 1, Name: "loss",
+					TenantID: auth.LocalTenant, ProjectID: p.ProjectID, ExecutionID: p.ExecutionID, NodeIndex: node, Node: "train", Attempt: 1, Seq: step + 1, Name: "loss",
 					Kind: telemetry.Gauge, Step: &step, Value: math.Exp(-float64(step)/20000)*float64(r+1) + 0.1*math.Sin(float64(step*7919%1000)), Time: begin.Add(time.Duration(step) * 100 * time.Millisecond),
 				})
 			}
 			if err := s.AppendMetrics(ctx, batch); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
 	for s.Status().PendingRecords > 0 {
 		time.Sleep(20 * time.Millisecond)
 	}
-	return places, nil
+	return nil
 }
 
 // requests of each kind are measured.

@@ -73,7 +73,7 @@ func (s advancer) launchRun(ctx context.Context, sw Sweep, number int, chosen js
 	}
 	s.config.Crash("launch.begin")
 	_, _, err = s.config.Executions.Launches.Launch(ctx, execution.LaunchRequest{
-		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: execution.RunName(sw.Name, fmt.Sprintf("run %d", number)),
+		Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputs, Priority: sw.Priority, Name: execution.RunName(sw.Name, fmt.Sprintf("run %d", number+1)),
 		Sweep: &execution.SweepRun{ID: sw.ID, Number: number}, Within: labels,
 	})
 	return err //nolint:wrapcheck // shown to users as it is

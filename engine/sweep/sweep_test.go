@@ -40,7 +40,7 @@ func TestAGridRunsEachCombinationOnce(t *testing.T) {
 		e, err := b.engine.Get(b.ctx, *r.ExecutionID)
 		require.NoError(t, err)
 		require.Equal(t, r.Values["mode"], e.Inputs["mode"])
-		require.Equal(t, fmt.Sprintf("Sweep of square, run %d", r.Index), e.Name)
+		require.Equal(t, fmt.Sprintf("Sweep of square, run %d", r.Index+1), e.Name)
 	}
 	require.Len(t, seen, 22)
 	runs, _, err := b.sweeps.Runs(b.ctx, sw.ID, sweep.Filter{Sort: "objective", Limit: 3})

@@ -19,7 +19,7 @@ export function barsOf(lines, outer, text) {
   bars.forEach(({ line, value }, i) => {
     const y = i * rowHeight, shown = Math.floor((from - 8) / letter);
     const row = element("g", line.run ? { "data-run": line.run } : {});
-    const name = element("text", { x: from - 8, y: y + 14, "text-anchor": "end" }, line.name.length > shown ? `${line.name.slice(0, Math.max(1, shown - 1))}…` : line.name);
+    const name = element("text", { x: from - 8, y: y + 14, "text-anchor": "end" }, shortened(line.name, shown));
     const start = Math.min(at(0), at(value)), size = Math.max(1, Math.abs(at(value) - at(0)));
     const fill = line.color < 0 ? "" : `m${line.color + 1}`;
     row.append(element("rect", { class: "mark-row", x: 0, y, width, height: rowHeight }), name, element("rect", { class: `mark-bar ${fill}`, x: start, y: y + 4, width: size, height: rowHeight - 8 }), element("text", { class: "end", x: at(Math.max(0, value)) + 6, y: y + 14 }, text(value)));
@@ -27,6 +27,13 @@ export function barsOf(lines, outer, text) {
     drawing.append(row);
   });
   return drawing;
+}
+
+// shortened keeps the end of a name, which has the ID of the execution.
+function shortened(name, letters) {
+  if (name.length <= letters) return name;
+  const end = Math.min(8, letters - 2);
+  return `${name.slice(0, Math.max(1, letters - end - 1)).trimEnd()}…${name.slice(-end)}`;
 }
 
 function element(name, attributes, content) {

@@ -3,7 +3,7 @@
 import { barsOf, scrolls, singles } from "./chartbars.js";
 import { svgOf, save } from "./chartfile.js";
 import { tableOf } from "./charttable.js";
-import { options, remember, xScale, yScale } from "./curveoptions.js";
+import { options, remember, wholeSteps, xScale, yScale } from "./curveoptions.js";
 import { positionText, showSmoothing, valueText, xValues } from "./charttext.js";
 import { pointAt, pointedRun, watchRun } from "./pointed.js";
 
@@ -164,7 +164,7 @@ function draw(figure) {
     cursor: { sync: { key: figure.closest("[data-compare]").id }, y: false, focus: { prox: lines.length > 1 ? 24 : -1 } },
     scales: { x: across.scale, y: yScale(lines, o) },
     axes: [
-      { ...axis, space: 64, size: 26, values: xValues(frame) },
+      { ...axis, space: 64, size: 26, values: xValues(frame), ...(frame.axis === "step" && !across.scale.distr && { incrs: wholeSteps }) },
       { ...axis, size: 52, ...(!o.log && { values: (u, at) => at.map((v) => v == null ? "" : String(Number(v.toPrecision(6)))) }) },
     ],
     series, bands,

@@ -39,3 +39,6 @@ export function xScale({ axis, x }, o) {
   if (from < 0 || !o.logAxis || axis === "time" || x.length < 2) return { from: 0, scale: { time: axis === "time", ...one } };
   return { from, scale: { time: false, distr: 3 } };
 }
+
+// The distances between the labels of an axis of steps, which are whole numbers.
+export const wholeSteps = [...Array(15).keys()].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power));

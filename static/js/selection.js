@@ -42,6 +42,7 @@ function show() {
   for (const head of document.querySelectorAll("[data-select-all]")) {
     const all = boxes(tableOf(head)), selected = all.filter((box) => box.checked).length;
     head.checked = selected > 0 && selected === all.length;
+    head.parentElement.hidden = !all.length; // closed groups have no rows
     head.indeterminate = selected > 0 && selected < all.length;
     const count = head.form?.querySelector("[data-selected]");
     const text = `${selected} selected`;
