@@ -91,7 +91,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer engine.close()
-	all, spawns, err := engine.measure(ctx, list, o.rounds)
+	all, spawns, err := engine.measureAll(ctx, list, o.rounds)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,28 @@ func (r results) bounds() (least, most time.Duration) {
 	return slices.Min(totals), slices.Max(totals)
 }
 
+// largeCase is the number of nodes from which a case is large.
+const largeCase = 2000
+
+// measureAll measures the small cases before the large ones, after which PostgreSQL vacuums and
+// writes checkpoints for minutes. Large cases have at most three rounds.
+func (e *engine) measureAll(ctx context.Context, list []benchCase, rounds int) ([]results, []float64, error) {
+	var small, large []benchCase
+	for _, c := range list {
+		if c.nodes < largeCase {
+			small = append(small, c)
+		} else {
+			large = append(large, c)
+		}
+	}
+	all, spawns, err := e.measure(ctx, small, rounds)
+	if err != nil {
+		return nil, nil, err
+	}
+	more, _, err := e.measure(ctx, large, min(rounds, 3))
+	return append(all, more...), spawns, err
+}
+
 // measure runs every case once to warm up, and then once in each round. So a program that
 // disturbs the machine for a while does not disturb one case alone.
 // The second result is the time of a process in each round, in microseconds.
