@@ -218,7 +218,7 @@ func visit(tab playwright.Page, address string) (visitTimes, error) {
 	if _, err := tab.Goto(address); err != nil {
 		return v, err
 	}
-	if _, err := tab.WaitForSelector("html[data-painted]", playwright.PageWaitForSelectorOptions{State: playwright.WaitForSelectorStateAttached}); err != nil {
+	if err := tab.Locator("html[data-painted]").WaitFor(playwright.LocatorWaitForOptions{State: playwright.WaitForSelectorStateAttached}); err != nil {
 		return v, err
 	}
 	found, err := tab.Evaluate(readCurves)

@@ -184,7 +184,7 @@ func startPooler(t *testing.T, database, mode string, settings ...string) string
 	dir, err := os.MkdirTemp("", "ffpool") // short, because paths of unix sockets are limited
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chmod(dir, 0o777)) //nolint:gosec // PgBouncer runs as another account if this one is root
+	require.NoError(t, os.Chmod(dir, 0o777)) // PgBouncer runs as another account if this one is root
 	target, err := pgx.ParseConfig(database)
 	require.NoError(t, err)
 	forward(t, filepath.Join(dir, ".s.PGSQL.5432"), target)
@@ -203,7 +203,7 @@ func startPooler(t *testing.T, database, mode string, settings ...string) string
 	require.NoError(t, os.WriteFile(ini, []byte(strings.Replace(string(block[1]), "[databases]", "[databases]\n"+server, 1)+strings.Join(settings, "\n")+"\n"), 0o600))
 
 	// The shell ends PgBouncer when its input ends, even if this process is killed.
-	cmd := exec.Command("sh", "-c", `"$0" "$1" </dev/null & read -r line; kill $!; wait $!`, program, ini) //nolint:noctx // it ends with the test
+	cmd := exec.Command("sh", "-c", `"$0" "$1" </dev/null & read -r line; kill $!; wait $!`, program, ini)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	input, err := cmd.StdinPipe()
@@ -234,7 +234,7 @@ func forward(t *testing.T, socket string, target *pgx.ConnConfig) {
 	t.Helper()
 	listener, err := net.Listen("unix", socket)
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(socket, 0o777)) //nolint:gosec // as above
+	require.NoError(t, os.Chmod(socket, 0o777)) // as above
 	t.Cleanup(func() { _ = listener.Close() })
 	network, address := pgconn.NetworkAddress(target.Host, target.Port)
 	go func() {

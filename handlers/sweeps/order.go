@@ -2,6 +2,7 @@ package sweeps
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,9 +18,7 @@ const rowsKey = "rows"
 // streamURL is the stream of a page with these rows.
 func streamURL(id string, q url.Values, rows []views.SweepRunRow) string {
 	next := url.Values{}
-	for key, values := range q {
-		next[key] = values
-	}
+	maps.Copy(next, q)
 	texts := make([]string, len(rows))
 	for i, r := range rows {
 		texts[i] = strconv.Itoa(r.Index)
