@@ -104,6 +104,7 @@ func TestReplacedGraphsLeaveNoListener(t *testing.T) {
 		const view = document.querySelector("[data-dag]"), fresh = view.cloneNode(true);
 		fresh.querySelector(".dag").removeAttribute("data-ready");
 		fresh.dataset.fresh = "";
+		for (const styled of fresh.querySelectorAll("[style]")) styled.removeAttribute("style"); // forbidden in text
 		return htmx.swap({ sourceElement: view, target: view, text: fresh.outerHTML, swap: "outerHTML" });
 	}`)
 	require.NoError(t, err)
