@@ -29,6 +29,7 @@ import (
 	"github.com/flowforge/flowforge/bench/processor"
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/comparison"
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
 type options struct {
@@ -169,6 +170,7 @@ func curves(ctx context.Context, s *telemetry.Service, places []telemetry.Place,
 	}
 	c := comparison.Curves{}
 	for i, one := range read {
+		c.Executions = append(c.Executions, query.Execution{ID: one.ExecutionID})
 		c.Curves = append(c.Curves, comparison.Curve{Execution: one.ExecutionID, Index: i, Points: one.Points})
 	}
 	f := c.Frame(1000, nil)
