@@ -7,6 +7,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"html/template"
 	"net"
 	"strconv"
 	"strings"
@@ -72,7 +73,9 @@ func compose(c Channel, m Message) (*mail.Msg, error) {
 		letter.SetGenHeader(mail.HeaderReferences, "<"+strings.NewReplacer("/", ".", " ", ".").Replace(m.Incident)+"@flowforge>")
 	}
 	letter.SetBodyString(mail.TypeTextPlain, text)
-	letter.AddAlternativeString(mail.TypeTextHTML, letterOf(m))
+	if err := letter.AddAlternativeHTMLTemplate(letterTemplate(), htmlOf(m)); err != nil {
+		return nil, &SendError{Reason: "The message could not be written as HTML.", Permanent: true, Err: err}
+	}
 	return letter, nil
 }
 
@@ -98,6 +101,36 @@ func plainText(m Message) string {
 		out.WriteString("\nChoose which e-mails you receive: " + m.Settings + "\n")
 	}
 	return out.String()
+}
+
+// letterHTML are the values of letterTemplate.
+type letterHTML struct {
+	Message
+	Color string
+	Own   template.HTML // replaces the content
+}
+
+func htmlOf(m Message) letterHTML {
+	var own template.HTML
+	if m.Custom != nil {
+		own = template.HTML(m.Custom.HTML) //nolint:gosec // Custom.HTML is sanitized
+	}
+	return letterHTML{m, map[Level]string{Error: "#b91c1c", Warning: "#b45309", OK: "#15803d", Info: "#1d4ed8"}[m.Level], own}
+}
+
+// letterTemplate has its styles inline, because mail programs ignore style sheets.
+func letterTemplate() *template.Template {
+	return template.Must(template.New("letter").Funcs(template.FuncMap{"mark": mark}).Parse(`<!doctype html>
+<html lang="en"><body style="margin:0;padding:24px;background:#f6f7f9;font:15px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;color:#111827">
+<table role="presentation" width="100%" style="max-width:600px;margin:0 auto;background:#fff;border:1px solid #e5e7eb;border-left:4px solid {{.Color}};border-radius:8px"><tr><td style="padding:20px 24px">
+{{if .Own}}{{.Own}}{{else}}<h1 style="margin:0 0 12px;font-size:18px;line-height:1.35">{{.Title}}</h1>
+{{with .Text}}<pre style="margin:0 0 16px;padding:12px;background:#f6f7f9;border-radius:6px;white-space:pre-wrap;word-break:break-word;font:13px/1.5 ui-monospace,Menlo,Consolas,monospace">{{.}}</pre>{{end}}
+{{if .Facts}}<table role="presentation" style="margin:0 0 16px;border-collapse:collapse">{{range .Facts}}<tr><td style="padding:2px 16px 2px 0;color:#6b7280">{{.Name}}</td><td style="padding:2px 0;word-break:break-word">{{.Value}}</td></tr>{{end}}</table>{{end}}
+{{range .Entries}}<p style="margin:0 0 12px"><span aria-hidden="true">{{mark .Level}}</span> <a href="{{.URL}}" style="color:#111827;font-weight:600">{{.Title}}</a><br><span style="color:#6b7280;font-size:13px">{{.At.UTC.Format "2 Jan 2006, 15:04 UTC"}}</span></p>{{end}}
+{{with .URL}}<a href="{{.}}" style="display:inline-block;padding:8px 14px;background:#111827;color:#fff;border-radius:6px;text-decoration:none">Open in FlowForge</a>{{end}}{{end}}
+{{with .Settings}}<p style="margin:20px 0 0;font-size:13px;color:#6b7280"><a href="{{.}}" style="color:#6b7280">Choose which e-mails you receive</a></p>{{end}}
+</td></tr></table></body></html>
+`))
 }
 
 func mailer(d Dialer, c Channel) (*mail.Client, error) {

@@ -3,9 +3,12 @@ package expression
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/Masterminds/semver/v3"
 	"github.com/expr-lang/expr/checker"
 	"github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
@@ -290,4 +293,24 @@ func (r *run) call(args ...any) any {
 	}
 	r.meter.weigh(v)
 	return v
+}
+
+// method(value, name, arguments…) calls a method of a date, a duration or a version.
+func (r *run) method(args ...any) any {
+	of, name := args[0], args[1].(string)
+	r.meter.spend(5)
+	for _, a := range args[2:] {
+		r.meter.weigh(a)
+	}
+	switch of.(type) {
+	case time.Time, time.Duration, time.Month, time.Weekday, *semver.Version:
+		if m := reflect.ValueOf(of).MethodByName(name); m.IsValid() {
+			v, err := callGo(m, args[2:])
+			if err != nil {
+				panic(fmt.Errorf("%s: %w", name, err))
+			}
+			return v
+		}
+	}
+	panic(&UnknownError{Name: "method " + name + " of " + kindOf(of)})
 }

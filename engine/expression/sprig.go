@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -69,35 +68,29 @@ func ofSprig(f reflect.Value, guard func(*meter, []any) error) function {
 }
 
 // callGo calls f with args converted to the types of its parameters.
-func callGo(f reflect.Value, args []any) (any, error) { return callBound(f, nil, args) }
-
-// callBound calls f with the values bound as its first arguments, and args after them as in
-// callGo.
-func callBound(f reflect.Value, bound []reflect.Value, args []any) (v any, err error) {
+func callGo(f reflect.Value, args []any) (v any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			v, err = nil, asError(p)
 		}
 	}()
 	t := f.Type()
-	least := t.NumIn() - len(bound)
+	least := t.NumIn()
 	if t.IsVariadic() {
 		least--
 	}
 	if len(args) < least || len(args) > least && !t.IsVariadic() {
 		return nil, fmt.Errorf("expected %d arguments, got %d", least, len(args))
 	}
-	in := slices.Clone(bound)
+	in := make([]reflect.Value, len(args))
 	for i, a := range args {
-		want := t.In(min(len(bound)+i, t.NumIn()-1))
+		want := t.In(min(i, t.NumIn()-1))
 		if t.IsVariadic() && i >= least {
 			want = want.Elem()
 		}
-		value, failed := argument(a, want)
-		if failed != nil {
-			return nil, fmt.Errorf("argument %d %w", i+1, failed)
+		if in[i], err = argument(a, want); err != nil {
+			return nil, fmt.Errorf("argument %d %w", i+1, err)
 		}
-		in = append(in, value)
 	}
 	out := f.Call(in)
 	if n := len(out); n > 1 {
