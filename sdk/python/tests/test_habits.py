@@ -160,3 +160,15 @@ def test_a_task_reads_the_signature_of_its_own_operator_only(tmp_path: Path) -> 
     assert done.returncode == 0, done.stderr
     [result] = [p for p in tmp_path.iterdir() if p.name.startswith("result")]
     assert result.read_text() == "false"
+
+
+def test_an_old_interpreter() -> None:
+    code = "import sys; sys.version_info = (3, 8, 10, 'final', 0); import flowforge"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PACKAGE)
+    assert f"ImportError: flowforge requires Python 3.9 or later, and this is Python 3.8 ({sys.executable})" in done.stderr
+
+
+def test_a_command_of_the_server(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["launch", "tutorial.search", "--wait"])
+    assert "has no command 'launch'; its commands are: export, run, dev, deploy, cancel, login. The program flowforge" in capsys.readouterr().err

@@ -376,18 +376,6 @@ def test_files_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         _cli.load(str(tmp_path / "flow.ipynb"))
 
 
-def test_an_old_interpreter() -> None:
-    code = "import sys; sys.version_info = (3, 8, 10, 'final', 0); import flowforge"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "sdk" / "python")
-    assert f"ImportError: flowforge requires Python 3.9 or later, and this is Python 3.8 ({sys.executable})" in done.stderr
-
-
-def test_a_command_of_the_server(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        _cli.main(["launch", "tutorial.search", "--wait"])
-    assert "has no command 'launch'; its commands are: export, run, dev, deploy, cancel, login. The program flowforge" in capsys.readouterr().err
-
-
 def test_code_without_a_file() -> None:
     names: Dict[str, Any] = {}
     exec(compile("from flowforge import operator\n@operator\ndef f(n: int) -> int: return n\n", "<cell 1>", "exec"), names)
