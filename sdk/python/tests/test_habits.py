@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, AsyncIterator, Callable, List
+from typing import Any, AsyncIterator, Callable, Dict, List
 
 import pytest
 
@@ -172,3 +172,15 @@ def test_a_command_of_the_server(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["launch", "tutorial.search", "--wait"])
     assert "has no command 'launch'; its commands are: export, run, dev, deploy, cancel, login. The program flowforge" in capsys.readouterr().err
+
+
+def test_code_without_a_file() -> None:
+    names: Dict[str, Any] = {}
+    exec(compile("from flowforge import operator\n@operator\ndef f(n: int) -> int: return n\n", "<cell 1>", "exec"), names)
+
+    def flow(n: int) -> int:
+        found: int = names["f"](n)
+        return found
+
+    with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file and import it$"):
+        workflow(flow).definition()

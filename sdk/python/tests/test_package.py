@@ -376,18 +376,6 @@ def test_files_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         _cli.load(str(tmp_path / "flow.ipynb"))
 
 
-def test_code_without_a_file() -> None:
-    names: Dict[str, Any] = {}
-    exec(compile("from flowforge import operator\n@operator\ndef f(n: int) -> int: return n\n", "<cell 1>", "exec"), names)
-
-    def flow(n: int) -> int:
-        found: int = names["f"](n)
-        return found
-
-    with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file and import it$"):
-        workflow(flow).definition()
-
-
 @operator(pool="gpu-lab", labels={"zone": "a"})
 def in_a_pool() -> int:
     return 1
