@@ -17,13 +17,13 @@ var (
 )
 
 // missing returns the paths in a document in dir that do not exist. In code spans, a path
-// begins with a folder of the repository, or contains a slash and ends like a source
-// file; links must always lead to an existing path.
+// begins with a folder of the repository other than the ignored .cache, or contains a slash
+// and ends like a source file; links must always lead to an existing path.
 func missing(document, dir string, exists func(path string) bool) (paths []string) {
 	for _, match := range codeSpan.FindAllStringSubmatch(document, -1) {
 		path := match[1]
 		first, _, inFolder := strings.Cut(path, "/")
-		if !pathLike.MatchString(path) || !inFolder || !exists(first) && !fileLike.MatchString(path) {
+		if !pathLike.MatchString(path) || !inFolder || first == ".cache" || !exists(first) && !fileLike.MatchString(path) {
 			continue
 		}
 		if !exists(path) {
@@ -70,8 +70,8 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 
 func TestDocumentsBite(t *testing.T) {
 	t.Parallel()
-	exists := func(path string) bool { return path == "db" || path == "db/queries" || path == "docs/design.md" }
-	got := missing("See `db/queries`, `db/gone.sql`, `old/tree.go`, `a/b` and `GET /x`, [here](design.md), [there](gone.md#x), [web](https://x.y).", "docs", exists)
+	exists := func(path string) bool { return path == "db" || path == ".cache" || path == "db/queries" || path == "docs/design.md" }
+	got := missing("See `db/queries`, `.cache/bench`, `db/gone.sql`, `old/tree.go`, `a/b` and `GET /x`, [here](design.md), [there](gone.md#x), [web](https://x.y).", "docs", exists)
 	if want := "db/gone.sql old/tree.go gone.md"; strings.Join(got, " ") != want {
 		t.Errorf("missing %q, want %q", got, want)
 	}
