@@ -74,7 +74,7 @@ func (st *Settings) check(provided bool) error {
 	st.fillDefaults()
 	for event := range st.Modes {
 		_, known := Describe(event)
-		refuse(!known, "events", "%q is not an event of inboxes.", string(event))
+		refuse(!known, "events", "%q is not an inbox event.", string(event))
 	}
 	st.Address = strings.TrimSpace(st.Address)
 	if st.Address != "" {

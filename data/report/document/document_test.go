@@ -49,7 +49,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		"two selections":     {block("{chart}", "metric: a", "view: b", "executions: c"), "Use executions, or view and where, not both."},
 		"no id":              {block("{sweep}"), "{sweep} needs an id"},
 		"empty value":        {block("{execution}", "id:"), "Line 2: Enter one value."},
-		"nested value":       {block("{table}", "view: {a: b}"), "Line 2: The option view must be a text, a number, or a list of them."},
+		"nested value":       {block("{table}", "view: {a: b}"), "Line 2: The option view must be a string, a number, or a list of them."},
 		"no mapping":         {block("{table}", "- a"), "Line 2: Write options as name: value"},
 		"broken":             {block("{table}", "view: [a"), "The options cannot be read"},
 		"behind the brace":   {block("{table} view=a"), `Remove "view=a" after {table}`},
