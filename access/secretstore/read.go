@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// tries is how often one read requests a value from a store that does not answer.
+	// tries is how often one read requests a value from a store that does not respond.
 	tries = 3
 	// readLimit bounds one read with its tries. It is less than what a runner waits for an answer.
 	readLimit = 20 * time.Second

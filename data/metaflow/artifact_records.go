@@ -49,7 +49,7 @@ type NewArtifactRecord struct {
 
 // RegisterArtifact records an artifact of a task. Its path in the datastore is
 // data/{sha256[:2]}/{sha256[2:4]}/{sha256} below ds_root. Errors: apperr.NotFound, apperr.Invalid,
-// and apperr.Conflict if the attempt has an artifact of this name with another hash.
+// and apperr.Conflict if the attempt has an artifact with this name with another hash.
 func (s Records) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (ArtifactRecord, error) {
 	subject, q, err := s.writer(ctx)
 	if err != nil {

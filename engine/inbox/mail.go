@@ -18,7 +18,7 @@ const (
 	mailNone    = "NONE"
 	mailPending = "PENDING"
 	mailSent    = "SENT"
-	mailFailed  = "FAILED"  // after the last attempt, or refused for good
+	mailFailed  = "FAILED"  // after the last attempt, or rejected permanently
 	mailSkipped = "SKIPPED" // the person read the item before, or may no longer see it
 )
 

@@ -211,11 +211,11 @@ func receiverOf(row db.InboxPeopleRow) (receiver, error) {
 	return r, nil
 }
 
-// receivers returns the persons with these IDs.
+// receivers returns the users with these IDs.
 func receivers(ctx context.Context, q *db.Queries, ids []uuid.UUID) ([]receiver, error) {
 	rows, err := q.InboxPeople(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("find persons: %w", err)
+		return nil, fmt.Errorf("find users: %w", err)
 	}
 	list := make([]receiver, len(rows))
 	for i, row := range rows {

@@ -134,7 +134,7 @@ type State string
 const (
 	Pending   State = "PENDING" // waits for its first or next attempt
 	Delivered State = "DELIVERED"
-	GivenUp   State = "FAILED" // after the last attempt, or refused for good
+	GivenUp   State = "FAILED" // after the last attempt, or rejected permanently
 	Muted     State = "MUTED"  // not sent, because the rule is muted
 )
 

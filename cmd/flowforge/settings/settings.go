@@ -102,7 +102,7 @@ type Metaflow struct {
 	Endpoints Names `env:"FLOWFORGE_METAFLOW_ENDPOINTS" shown:"none; credentials for every host and the server's machine without sign-in" doc:"hosts with or without ports, such as “minio.example.com:9000”, to which the server sends credentials of datastores of projects, and to which it connects even on its own machine, on link-local addresses and on cloud metadata addresses. Amazon S3 needs no entry. Hosts that are not listed can serve only public buckets"`
 }
 
-// Mail is the mail server for notifications of persons.
+// Mail is the mail server for personal notifications.
 type Mail struct {
 	Host         string `env:"FLOWFORGE_MAIL_HOST" doc:"mail server; without one, users receive notifications only in their inbox (docs/notifications.md). Set it on every server"`
 	Port         int    `env:"FLOWFORGE_MAIL_PORT" envDefault:"587" min:"1" doc:"port of the mail server"`

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from .exceptions import ServerError
 
 DEFAULT = "http://127.0.0.1:8080"
-PATIENCE = 60.0  # seconds to wait for a server that does not answer
+PATIENCE = 60.0  # seconds to wait for a server that does not respond
 
 
 class Server:
