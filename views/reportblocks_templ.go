@@ -887,7 +887,7 @@ func quotedPreview(p Preview, url string) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			default:
-				templ_7745c5c3_Err = ui.Empty("Open the artifact to explore it", "Reports show images, media, tables, texts, metrics, notebooks and HTML reports.", []ui.Action{{Name: "Open the artifact", URL: url}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("Open the artifact to explore it", "Reports show images, media, tables, text, metrics, notebooks and HTML reports.", []ui.Action{{Name: "Open the artifact", URL: url}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -172,7 +172,7 @@ func ReportsPage(m Reports) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\"><label class=\"vh\" for=\"report-q\">Search titles and texts</label> <input class=\"input\" id=\"report-q\" type=\"search\" name=\"q\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\"><label class=\"vh\" for=\"report-q\">Search titles and text</label> <input class=\"input\" id=\"report-q\" type=\"search\" name=\"q\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -185,7 +185,7 @@ func ReportsPage(m Reports) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "\" maxlength=\"200\" placeholder=\"Search titles and texts\" data-key=\"filter\"> <button class=\"btn\" type=\"submit\">Search</button></form><section class=\"card card-flush\" aria-label=\"Reports\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "\" maxlength=\"200\" placeholder=\"Search titles and text\" data-key=\"filter\"> <button class=\"btn\" type=\"submit\">Search</button></form><section class=\"card card-flush\" aria-label=\"Reports\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
