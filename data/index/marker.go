@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	checkEvery = time.Minute // between the looks at the marker
+	checkEvery = time.Minute // between two checks of the marker
 	batchOlder = 1000        // executions that the job notes at once
 )
 

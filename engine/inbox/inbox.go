@@ -58,7 +58,7 @@ type Config struct {
 
 	// Every is how often the loop looks for events and due e-mails, at most. Zero means two seconds.
 	Every time.Duration
-	// Watch reports new events and e-mails. Nil: the loop looks for them at the interval Every.
+	// Watch reports new events and e-mails. Nil: the loop polls at the interval Every.
 	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)

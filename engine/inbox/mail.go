@@ -23,7 +23,7 @@ const (
 )
 
 const (
-	claimed    = 500               // items of one look
+	claimed    = 500               // items of one pass
 	lease      = 2 * message.Limit // an attempt that has not settled by then is repeated
 	maxInMail  = 50                // items that one e-mail lists
 	digestName = "inbox.digest"    // the event of an e-mail about several items

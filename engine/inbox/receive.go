@@ -51,7 +51,7 @@ func (s *Service) Receive(ctx context.Context) (more bool, err error) {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return false, err
 	}
-	// A lock is a change, and must not wake the loops that rest.
+	// A lock is a change, and must not wake idle loops.
 	news, err := s.queries.InboxHasNews(ctx)
 	if err != nil {
 		return false, fmt.Errorf("position in the feed: %w", err)

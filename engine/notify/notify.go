@@ -33,7 +33,7 @@ type Config struct {
 
 	// Every is how often the loop looks for due messages, at most. Zero means a second.
 	Every time.Duration
-	// Watch reports new messages. Nil: the loop looks for them at the interval Every.
+	// Watch reports new messages. Nil: the loop polls at the interval Every.
 	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)
