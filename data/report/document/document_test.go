@@ -56,7 +56,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		"in a list":          {"- point\n\n  " + strings.ReplaceAll(block("{table}", "limit: 2"), "\n", "\n  "), "Line 3: A live block cannot be inside a list or a quote."},
 		"axis":               {block("{chart}", "metric: a", "x: day"), "Line 3: Enter step, time or relative."},
 		"smoothing":          {block("{chart}", "metric: a", "smoothing: nan"), "Line 3: Enter a smoothing from 0 to 0.95."},
-		"anchors":            {block("{table}", "view: &a x", "where: *a"), "The option view must be a text"},
+		"anchors":            {block("{table}", "view: &a x", "where: *a"), "The option view must be a string"},
 		"options of a story": {block("{table}", "where: "+strings.Repeat("x", 5000)), "The options of a block have at most 4096 characters."},
 	} {
 		t.Run(name, func(t *testing.T) {
