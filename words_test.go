@@ -38,18 +38,38 @@ func betterPhrases() map[string]string {
 		"also if": "even if", "answers at most": "returns at most", "who resumes it": "the person who resumes it",
 		"sees no": "does not detect, does not display", "handing over": "passing", "to be had": "available",
 		"thereby": "name the effect in its own sentence", "moreover": "also", "whilst": "while", "amongst": "among",
+		"a look": "a poll, a check", "loops rest": "loops are idle", "the latest first": "newest first",
+		"does not answer": "does not respond", "do not answer": "do not respond", "of this name": "with this name",
+		"belongs to no": "does not belong to a", "belong to no": "do not belong to a",
+		"is in the audit log": "the audit log records", "are in the audit log": "the audit log records",
 	}
 }
 
-// phrasePattern matches the phrases of betterPhrases, also across lines.
-var phrasePattern = regexp.MustCompile(`(?i)\b(?:` + strings.Join(phraseExpressions(), "|") + `)\b`)
+// documentPhrases are further phrases that documents must not contain. Elsewhere, they are also
+// names and states.
+func documentPhrases() map[string]string {
+	return map[string]string{
+		"is refused": "is rejected", "are refused": "are rejected", "was refused": "was rejected", "refusing": "rejecting",
+		"texts": "strings, text", "persons": "users, people", "processor time": "CPU time", "finds nothing": "returns no result",
+		"one after the other": "one after another", "gives the reasons": "explains the design", "the newest first": "newest first",
+		"change of the": "change to the", "changes of the": "changes to the", "whole id": "full ID", "follows no": "does not follow",
+		"too many at once": "too many at the same time", "the page says": "the page shows", "point at": "hover over",
+	}
+}
 
-func phraseExpressions() (all []string) {
-	for phrase := range betterPhrases() {
+// phrasePattern and documentPattern match phrases, also across lines.
+var (
+	phrasePattern   = patternOf(betterPhrases())
+	documentPattern = patternOf(documentPhrases())
+)
+
+func patternOf(phrases map[string]string) *regexp.Regexp {
+	all := make([]string, 0, len(phrases))
+	for phrase := range phrases {
 		all = append(all, strings.ReplaceAll(phrase, " ", `\s+`))
 	}
 	slices.Sort(all)
-	return all
+	return regexp.MustCompile(`(?i)\b(?:` + strings.Join(all, "|") + `)\b`)
 }
 
 // TestWordsArePlain checks comments and strings of Go, and all text of templates,
@@ -104,25 +124,41 @@ func generated(text []byte) bool {
 // a better phrase.
 func translated(path string, text []byte) (problems []string) {
 	prose := proseOf(path, text)
-	if !mayMatch(prose) {
-		return nil
+	if mayMatch(prose) {
+		problems = found(path, prose, phrasePattern, betterPhrases())
 	}
-	for _, at := range phrasePattern.FindAllIndex(prose, -1) {
+	if isDocument(path) {
+		problems = append(problems, found(path, prose, documentPattern, documentPhrases())...)
+	}
+	return problems
+}
+
+func found(path string, prose []byte, pattern *regexp.Regexp, better map[string]string) (problems []string) {
+	for _, at := range pattern.FindAllIndex(prose, -1) {
 		phrase := strings.ToLower(strings.Join(strings.Fields(string(prose[at[0]:at[1]])), " "))
 		if legitimate(phrase, prose, at) {
 			continue
 		}
 		line := bytes.Count(prose[:at[0]], []byte("\n")) + 1
-		problems = append(problems, fmt.Sprintf("%s:%d: %q reads as translated: %s", path, line, phrase, betterPhrases()[phrase]))
+		problems = append(problems, fmt.Sprintf("%s:%d: %q reads as translated: %s", path, line, phrase, better[phrase]))
 	}
 	return problems
 }
 
-// legitimate allows "stands for", and nobody as the name of a user in quotes.
+// isDocument reports whether a file is a document for readers. Results of benchmarks and the
+// changelog are records.
+func isDocument(path string) bool {
+	return filepath.Ext(path) == ".md" && path != "CHANGELOG.md" && !strings.HasPrefix(filepath.ToSlash(path), "bench/")
+}
+
+// legitimate allows "stands for", compounds such as a look-up, and nobody as the name of a user in
+// quotes.
 func legitimate(phrase string, prose []byte, at []int) bool {
 	switch phrase {
 	case "stands":
 		return bytes.HasPrefix(bytes.TrimLeft(prose[at[1]:], " \t\n"), []byte("for "))
+	case "a look":
+		return bytes.HasPrefix(prose[at[1]:], []byte("-"))
 	case "nobody":
 		return at[0] > 0 && at[1] < len(prose) && prose[at[0]-1] == prose[at[1]] && strings.IndexByte("\"'`", prose[at[1]]) >= 0
 	}
@@ -189,6 +225,10 @@ func TestWordsAreFound(t *testing.T) {
 		{"a.py", "# taken\n# over\nx = \"a sign of life\"\n", []string{`a.py:1: "taken over"`, `a.py:3: "sign of life"`}},
 		{"a.templ", "<p>It needs a look</p>", []string{`a.templ:1: "needs a look"`}},
 		{"a.yaml", "user: 'nobody'\nx: standstill # requests a pod\n", nil},
+		{"a.sql", "-- a look-up, and a look\n", []string{`a.sql:1: "a look"`}},
+		{"docs/a.md", "Texts are\nrefused. It does not\nanswer.", []string{`docs/a.md:2: "does not answer"`, `docs/a.md:1: "texts"`, `docs/a.md:1: "are refused"`}},
+		{"bench/a.md", "Texts are refused.", nil},
+		{"a.templ", "{ e.Texts }", nil},
 	} {
 		got := translated(c.path, []byte(c.text))
 		if len(got) != len(c.want) {

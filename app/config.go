@@ -57,7 +57,7 @@ type Config struct {
 	Metaflow      Metaflow         // what may be a datastore of Metaflow
 	Retention     Retention        // what is removed and when
 	Events        jetstream.Config // the broker that receives events; App fills in what it needs of the server
-	Mail          inbox.Mail       // the mail server for notifications of persons
+	Mail          inbox.Mail       // the mail server for personal notifications
 	Observability Observability
 	TLS           TLS
 

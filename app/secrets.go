@@ -43,7 +43,7 @@ func (a *App) openSecrets(ctx context.Context, p *parts) (*secret.Service, error
 	return service, nil
 }
 
-// renewEvery is how often the server looks for tokens of secret stores that must be renewed.
+// renewEvery is how often the server checks for tokens of secret stores that must be renewed.
 const renewEvery = time.Minute
 
 // openSecretStores returns the registered secret stores, whose credentials are encrypted with the

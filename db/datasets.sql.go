@@ -159,7 +159,7 @@ type DatasetVersionsRow struct {
 	Rows           int64
 }
 
-// Returns the versions of a dataset, the newest first.
+// Returns the versions of a dataset, newest first.
 func (q *Queries) DatasetVersions(ctx context.Context, arg DatasetVersionsParams) ([]DatasetVersionsRow, error) {
 	rows, err := q.db.Query(ctx, datasetVersions,
 		arg.ProjectID,

@@ -31,7 +31,7 @@ const deadJobs = `SELECT j.id, j.kind, j.attempt, coalesce(j.finalized_at, j.cre
 	FROM river_job j JOIN executions e ON e.id = (j.args->>'execution_id')::uuid
 	WHERE j.state = 'discarded' AND j.kind = ANY ($1)`
 
-// DeadJobs returns the dead jobs of some kinds about executions of a project, the latest
+// DeadJobs returns the dead jobs of some kinds about executions of a project, newest
 // first.
 func DeadJobs(ctx context.Context, pool *pgxpool.Pool, kinds []string, project uuid.UUID, limit int) ([]DeadJob, error) {
 	rows, err := pool.Query(ctx, deadJobs+` AND e.project_id = $2 ORDER BY j.id DESC LIMIT $3`, kinds, project, limit)

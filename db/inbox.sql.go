@@ -186,7 +186,7 @@ type InboxEventsRow struct {
 	OfSweep     bool
 }
 
-// Returns the events of a range of the feed that persons may want to know. Of the starts of nodes, these are
+// Returns the events of a range of the feed that users may want to know about. Of the starts of nodes, these are
 // those of executions in which nothing started before late.
 func (q *Queries) InboxEvents(ctx context.Context, after int64, until int64, late time.Duration, types []string) ([]InboxEventsRow, error) {
 	rows, err := q.db.Query(ctx, inboxEvents,
@@ -292,7 +292,7 @@ WHERE p.id = $1 AND n.kind IN ('project', 'team', 'department') AND m.role = ANY
 ORDER BY m.user_id
 `
 
-// Returns the persons with one of the roles on a project, its team or a department.
+// Returns the users with one of the roles on a project, its team or a department.
 func (q *Queries) InboxMembers(ctx context.Context, projectID uuid.UUID, roles []string) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, inboxMembers, projectID, roles)
 	if err != nil {

@@ -28,7 +28,7 @@ type ArtifactsOfEntriesRow struct {
 	ArtifactID uuid.UUID
 }
 
-// Returns the artifacts with the bytes of entries that name no artifact, the newest first.
+// Returns the artifacts with the bytes of entries that name no artifact, newest first.
 func (q *Queries) ArtifactsOfEntries(ctx context.Context, fan int32, entryIds []uuid.UUID) ([]ArtifactsOfEntriesRow, error) {
 	rows, err := q.db.Query(ctx, artifactsOfEntries, fan, entryIds)
 	if err != nil {

@@ -315,7 +315,7 @@ type MetaflowArtifactRecordsRow struct {
 	RunID       string
 }
 
-// A page of the artifacts of a project, the newest first: one unless id is 0, those with a hash unless
+// A page of the artifacts of a project, newest first: one unless id is 0, those with a hash unless
 // sha is empty, those before an ID unless before is 0.
 func (q *Queries) MetaflowArtifactRecords(ctx context.Context, arg MetaflowArtifactRecordsParams) ([]MetaflowArtifactRecordsRow, error) {
 	rows, err := q.db.Query(ctx, metaflowArtifactRecords,

@@ -33,7 +33,7 @@ type FindMetaflowRunsParams struct {
 	RowLimit  int32
 }
 
-// Runs of a project, the newest first: one of them unless run_number is 0. The filters are parts
+// Runs of a project, newest first: one of them unless run_number is 0. The filters are parts
 // of names and tags; an empty one matches every run. before is the number of the last run of the
 // page before, 0 for the first page.
 func (q *Queries) FindMetaflowRuns(ctx context.Context, arg FindMetaflowRunsParams) ([]MetaflowRunRow, error) {
@@ -245,7 +245,7 @@ type MetaflowTaskPageParams struct {
 	RowLimit  int32
 }
 
-// Numbers of tasks of a run, the newest first, as in MetaflowStepCounts: of a step, with a state and
+// Numbers of tasks of a run, newest first, as in MetaflowStepCounts: of a step, with a state and
 // before a task, unless these are empty.
 func (q *Queries) MetaflowTaskPage(ctx context.Context, arg MetaflowTaskPageParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, metaflowTaskPage,

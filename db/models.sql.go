@@ -369,7 +369,7 @@ type ModelRequestsRow struct {
 	Version         string
 }
 
-// Returns the open requests of a model, the newest first.
+// Returns the open requests of a model, newest first.
 func (q *Queries) ModelRequests(ctx context.Context, projectID uuid.UUID, name string) ([]ModelRequestsRow, error) {
 	rows, err := q.db.Query(ctx, modelRequests, projectID, name)
 	if err != nil {

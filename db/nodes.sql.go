@@ -991,7 +991,7 @@ type TracebacksRow struct {
 	Content json.RawMessage
 }
 
-// Returns the exceptions that ended attempts of a node, the latest first.
+// Returns the exceptions that ended attempts of a node, newest first.
 func (q *Queries) Tracebacks(ctx context.Context, executionID uuid.UUID, nodeIndex int32, maxRows int32) ([]TracebacksRow, error) {
 	rows, err := q.db.Query(ctx, tracebacks, executionID, nodeIndex, maxRows)
 	if err != nil {

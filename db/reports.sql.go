@@ -148,7 +148,7 @@ type ListReportRevisionsRow struct {
 	Size         int32
 }
 
-// Returns the revisions of a report without their texts, the latest first.
+// Returns the revisions of a report without their texts, newest first.
 func (q *Queries) ListReportRevisions(ctx context.Context, reportID uuid.UUID, before int32, count int32) ([]ListReportRevisionsRow, error) {
 	rows, err := q.db.Query(ctx, listReportRevisions, reportID, before, count)
 	if err != nil {
@@ -205,7 +205,7 @@ type ListReportsRow struct {
 	UpdatedBy string
 }
 
-// Returns reports whose title or text contains a pattern of LIKE, the latest changes first.
+// Returns reports whose title or text contains a pattern of LIKE, most recently changed first.
 func (q *Queries) ListReports(ctx context.Context, arg ListReportsParams) ([]ListReportsRow, error) {
 	rows, err := q.db.Query(ctx, listReports,
 		arg.ProjectID,

@@ -346,7 +346,7 @@ SELECT b.id, b.project_id, b.created_at FROM batch b ORDER BY b.id
 RETURNING execution_id
 `
 
-// Notes the executions from next_id on, the newest first.
+// Notes the executions from next_id on, newest first.
 func (q *Queries) NoteOlder(ctx context.Context, nextID uuid.UUID, maxRows int32) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, noteOlder, nextID, maxRows)
 	if err != nil {

@@ -71,7 +71,7 @@ func (w *Watch) Announce() {
 	w.changed = make(chan struct{})
 }
 
-// Resting returns how many loops rest.
+// Resting returns how many loops are idle.
 func (w *Watch) Resting() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -207,7 +207,7 @@ func (t Turn) Rest(ctx context.Context, wake <-chan struct{}, every, most time.D
 	return false
 }
 
-// RestUntil is how long a loop rests at most if something is due at a time: at least least, because
+// RestUntil is how long a loop is idle at most if something is due at a time: at least least, because
 // what is due and cannot be done is retried, and at most Safety. Nothing is due at nil.
 func RestUntil(due *time.Time, now time.Time, least time.Duration) time.Duration {
 	if due == nil {

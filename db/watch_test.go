@@ -34,7 +34,7 @@ func TestWatchReportsOtherSessions(t *testing.T) {
 	require.False(t, soon.Rest(t.Context(), nil, time.Millisecond, time.Hour), "the change ends the rest")
 }
 
-// TestTurnMissesNoChange: a change during a look ends the rest that follows.
+// TestTurnMissesNoChange: a change during a poll ends the idle period that follows.
 func TestTurnMissesNoChange(t *testing.T) {
 	t.Parallel()
 	watch := dbtest.NewWatch(t)

@@ -120,7 +120,7 @@ type EnsureWorkflowParams struct {
 	At        time.Time
 }
 
-// Returns the workflow of this name, creates it if it is missing, and locks its row until the
+// Returns the workflow with this name, creates it if it is missing, and locks its row until the
 // transaction ends. This serializes the registration of versions of a workflow.
 func (q *Queries) EnsureWorkflow(ctx context.Context, arg EnsureWorkflowParams) (Workflow, error) {
 	row := q.db.QueryRow(ctx, ensureWorkflow,

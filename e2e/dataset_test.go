@@ -21,7 +21,7 @@ func TestADataset(t *testing.T) {
 	visit(t, page, "/datasets?q=writers")
 	audit(t, page)
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "writers", Exact: new(true)}))
-	holds(t, page.Locator("#h-changed"), "What changed since 1")
+	holds(t, page.Locator("#h-changed"), "Changes since 1")
 	holds(t, page.Locator("#h-drift"), "Drift of source")
 	audit(t, page)
 	noSidewaysScroll(t, page)

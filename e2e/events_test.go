@@ -41,7 +41,7 @@ func TestEventsAndAConsumer(t *testing.T) {
 	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Stop following"}))
 	fill(t, page.Locator("#feed-execution"), "12")
 	click(t, button(page, "Filter"))
-	holds(t, page.Locator(".notice-error"), "Enter the whole ID of an execution.")
+	holds(t, page.Locator(".notice-error"), "Enter the full ID of an execution.")
 	fill(t, page.Locator("#feed-execution"), id)
 	click(t, button(page, "Filter"))
 	holds(t, page.Locator("#event-rows"), "execution.launched")

@@ -55,17 +55,17 @@ func TestLeavingTheLaunchFormLosesNothing(t *testing.T) {
 	hasValue(t, input(page, "epochs"), "20")
 }
 
-// TestStatementsAboutDefaultsEndWithAChange: "all default" and "All values are the defaults." are
+// TestStatementsAboutDefaultsEndWithAChange: "all default" and "All values are defaults." are
 // gone once a value has changed.
 func TestStatementsAboutDefaultsEndWithAChange(t *testing.T) {
 	t.Parallel()
 	page := open(t, options{})
 	visit(t, page, "/workflows/digits.train/launch?input.epochs=20")
-	holds(t, page.Locator(".notice").First(), "All values are the defaults.")
+	holds(t, page.Locator(".notice").First(), "All values are defaults.")
 	holds(t, page.Locator(".hp-foot").First(), "all default")
 	fill(t, input(page, "hyperparameters.learning_rate"), "0.02")
 	require.NoError(t, expect().Locator(page.Locator(".hp-foot [data-hp-changed]")).ToHaveCount(0))
-	require.NoError(t, expect().Locator(page.GetByText("All values are the defaults.")).ToHaveCount(0))
+	require.NoError(t, expect().Locator(page.GetByText("All values are defaults.")).ToHaveCount(0))
 }
 
 // TestTheLaunchBarCoversNoFocusedField: every control that Tab reaches is above the bar, and the

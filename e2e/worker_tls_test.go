@@ -58,8 +58,8 @@ func TestWorkerOverMutualTLS(t *testing.T) {
 		part string
 	}{
 		"no-certificate": {[]string{"--ca", authority.File}, "the server requires a client certificate of an authority that it trusts"},
-		"foreign":        {certified(t, authority, foreign, later), "the server refuses the client certificate"},
-		"expired":        {certified(t, authority, authority, time.Now().Add(-time.Minute)), "the server refuses the client certificate"},
+		"foreign":        {certified(t, authority, foreign, later), "the server rejects the client certificate"},
+		"expired":        {certified(t, authority, authority, time.Now().Add(-time.Minute)), "the server rejects the client certificate"},
 		"distrustful":    {certified(t, foreign, authority, later), "the certificate of the server cannot be verified"},
 	} {
 		k := start(name, c.args...)

@@ -57,7 +57,7 @@ func TestAConsumerOfTheAPI(t *testing.T) {
 	list := b.admin.get(t, "/api/v1/events/consumers/mirror/dead-letters")
 	require.NoError(t, json.Unmarshal([]byte(list.body), &dead))
 	require.Len(t, dead.Events, 1)
-	require.Equal(t, []any{first.ID, 1, "The reader gave no reason."}, []any{dead.Events[0].ID, dead.Events[0].Tries, dead.Events[0].LastError})
+	require.Equal(t, []any{first.ID, 1, "The reader did not give a reason."}, []any{dead.Events[0].ID, dead.Events[0].Tries, dead.Events[0].LastError})
 	require.NotNil(t, dead.Events[0].DeadAt)
 	b.consume(t, "/dead-letters/redeliver", `{}`, &got)
 	require.Equal(t, []string{first.ID}, got.Events)
@@ -96,7 +96,7 @@ func TestTheFeedPage(t *testing.T) {
 	require.NotContains(t, b.member.get(t, "/events?topic=audit").body, "audit.workflow")
 	require.Contains(t, b.member.get(t, "/events?to=2020-01-01T00:00").body, "No events match")
 	require.Contains(t, b.member.get(t, "/events?from=2020-01-01T00:00&to=2199-01-01T00:00").body, "execution.launched")
-	for query, message := range map[string]string{"execution=12": "whole ID", "from=x": "Enter the time", "type=A": "not a type of events", "topic=moon": "not a topic", "before=x": "Use a link"} {
+	for query, message := range map[string]string{"execution=12": "full ID", "from=x": "Enter the time", "type=A": "not a type of events", "topic=moon": "not a topic", "before=x": "Use a link"} {
 		wrong := b.member.get(t, "/events?"+query)
 		require.Equal(t, http.StatusUnprocessableEntity, wrong.status, query)
 		require.Contains(t, wrong.body, message)

@@ -31,7 +31,7 @@ func TestTheDatasetPageShowsStatisticsAndDrift(t *testing.T) {
 	registerDataset(t, b, "2", "age,city,zip\n"+strings.Repeat("30,Rome,1\n", 900)+"90,Rome,2\n")
 	require.NoError(t, b.datasets.ComputeWaiting(b.ctx))
 	body := b.member.get(t, page).body
-	for _, want := range []string{"What changed since 1", "PSI", "In years", "default 18", "mean 40", "+101 since version 1", "1 new"} {
+	for _, want := range []string{"Changes since 1", "PSI", "In years", "default 18", "mean 40", "+101 since version 1", "1 new"} {
 		require.Contains(t, body, want)
 	}
 	drift := b.member.get(t, "/api/v1/datasets/people%2Fadults@2/drift").object(t, http.StatusOK)
@@ -40,7 +40,7 @@ func TestTheDatasetPageShowsStatisticsAndDrift(t *testing.T) {
 	require.Equal(t, "moved", columns[0].(map[string]any)["verdict"])
 	require.Equal(t, "added", columns[2].(map[string]any)["verdict"])
 	back := b.member.get(t, page+"?version=1&against=2").body
-	require.Contains(t, back, "What changed since 2")
+	require.Contains(t, back, "Changes since 2")
 	require.Contains(t, back, "The column was removed")
 
 	refused := b.member.submit(t, page+"/aliases", "version", "2", "alias", "latest")

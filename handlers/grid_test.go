@@ -90,7 +90,7 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", both.Encode()).status)
 	require.Contains(t, page("where=tag:candidate", http.StatusOK), "/executions/"+one)
 	down := setup(t)
-	require.Equal(t, http.StatusServiceUnavailable, down.member.get(t, "/executions?where=lr%3D1").status, "the page says that ClickHouse does not answer")
+	require.Equal(t, http.StatusServiceUnavailable, down.member.get(t, "/executions?where=lr%3D1").status, "the page says that ClickHouse does not respond")
 	require.Equal(t, http.StatusOK, down.member.get(t, "/executions").status)
 	empty := b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", url.Values{"action": {"tag"}, "id": {one}}.Encode())
 	require.Equal(t, http.StatusUnprocessableEntity, empty.status)

@@ -376,7 +376,7 @@ func TestDefaultsAreStatedUntilAChange(t *testing.T) {
 	doc := b.get(t, "/workflows/digits.train/launch?input.epochs=20")
 	stated := formtest.Find(doc, func(n *html.Node) bool { return formtest.Attr(n, "class") == "" && hasAttr(n, "data-defaults-note") })
 	require.Len(t, stated, 1)
-	require.Contains(t, formtest.Text(stated[0]), "All values are the defaults.")
+	require.Contains(t, formtest.Text(stated[0]), "All values are defaults.")
 }
 
 func hasAttr(n *html.Node, name string) bool {

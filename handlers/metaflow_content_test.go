@@ -52,7 +52,7 @@ func TestMetaflowContent(t *testing.T) {
 	require.Contains(t, body, `data-state="PENDING"`, "a step that has not started")
 	require.Contains(t, body, "&lt;script&gt;alert(1)&lt;/script&gt;")
 	require.NotContains(t, body, "<script>alert")
-	require.NotContains(t, body, "Arrows follow the times")
+	require.NotContains(t, body, "Arrows are derived from the times")
 	require.NotContains(t, body, "not the datastore of the project")
 
 	body = c.get(t, run+"/start/s").body

@@ -98,7 +98,7 @@ func TestMetaflowContract(t *testing.T) {
 		c.write(task+"/metadata", fmt.Sprintf(`[{"field_name": "attempt_ok", "value": %s, "type": "internal_attempt_status", "tags": ["attempt_id:0"], "user_name": "mia"}]`, value))
 	}
 	facts := c.read(task + "/metadata")
-	require.Equal(t, []string{`["a", 1]`, "True", "False"}, names(facts, "value"), "the newest first; repeats are kept")
+	require.Equal(t, []string{`["a", 1]`, "True", "False"}, names(facts, "value"), "newest first; repeats are kept")
 	require.Equal(t, []any{"attempt_id:0"}, facts.([]any)[0].(map[string]any)["tags"], "metadata has its own tags")
 	require.Contains(t, c.refused(http.StatusBadRequest, http.MethodPost, root+"/steps/start/tasks/none/metadata", `[{"field_name": "x"}]`), "need to register run_id and task_id first")
 	require.Equal(t, []any{"Train/" + run["run_number"].(json.Number).String() + "/start/t-1"}, c.read(root+"/steps/start/filtered_tasks?metadata_field_name=attempt_ok&pattern=^True$"))

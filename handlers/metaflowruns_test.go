@@ -86,7 +86,7 @@ func TestMetaflowRunPage(t *testing.T) {
 
 	body := c.get(t, run).body
 	for _, want := range []string{
-		"fit × 2", "1 done, 1 running", "2 attempts, 1 failed", "s3://b/mf/Train/data/ab/abcd", "Arrows follow the times", "This is not the datastore of the project", "Remove the tag first",
+		"fit × 2", "1 done, 1 running", "2 attempts, 1 failed", "s3://b/mf/Train/data/ab/abcd", "Arrows are derived from the times", "This is not the datastore of the project", "Remove the tag first",
 		`hx-sse:connect="` + run + `/stream"`,
 	} {
 		require.Contains(t, body, want)

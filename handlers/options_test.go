@@ -85,7 +85,7 @@ func TestOptionsOfTheCatalogue(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"value": "offered-large@1", "label": "About offered-large", "preview": []any{map[string]any{"name": "rows", "value": "5000"}}}}, one["options"])
 	both := b.member.post(t, path, `{"inputs": {"least": 1}}`).object(t, http.StatusOK)
 	require.Len(t, both["options"], 2)
-	require.Equal(t, "offered-large@1", both["options"].([]any)[0].(map[string]any)["value"], "the newest first")
+	require.Equal(t, "offered-large@1", both["options"].([]any)[0].(map[string]any)["value"], "newest first")
 	p := b.member.post(t, path, `{"inputs": {"least": "many"}}`).problem(t, http.StatusUnprocessableEntity)
 	require.Contains(t, p.Detail, "The options depend on least.")
 

@@ -19,11 +19,11 @@ func TestPoolLimits(t *testing.T) {
 	project := auth.LocalProject.String()
 	wrong := b.admin.submit(t, "/admin/pools/lab/limits", "node", "", "tasks", "many", "gpus", "-1")
 	require.Equal(t, http.StatusUnprocessableEntity, wrong.status)
-	for _, part := range []string{"Select a tenant, department, team or project.", "Enter a whole number, or nothing for no limit.", `value="many"`, `href="#limit-node"`} {
+	for _, part := range []string{"Select a tenant, department, team or project.", "Enter a whole number, or leave the field empty for no limit.", `value="many"`, `href="#limit-node"`} {
 		require.Contains(t, wrong.body, part)
 	}
 	wrong = b.admin.submit(t, "/admin/pools/lab/limits", "node", project, "tasks", "-1")
-	require.Contains(t, wrong.body, "Enter 0 or more, or nothing for no limit.")
+	require.Contains(t, wrong.body, "Enter 0 or more, or leave the field empty for no limit.")
 	saved := b.admin.submit(t, "/admin/pools/lab/limits", "node", project, "tasks", "2")
 	page := b.admin.follow(t, saved)
 	for _, part := range []string{"The limit was changed.", "0 of 2"} {

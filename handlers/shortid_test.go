@@ -24,7 +24,7 @@ func TestTheShortIDIsTakenEverywhere(t *testing.T) {
 		require.Equal(t, "/executions/"+id+"?view=list", got.header.Get("Location"))
 	}
 	require.Equal(t, "/executions/"+id+"/nodes/work", b.member.get(t, "/executions/"+short+"/nodes/work").header.Get("Location"))
-	b.member.get(t, "/executions/"+id).says(t, http.StatusOK, `data-copy="`+id+`"`) // the whole id, to be copied
+	b.member.get(t, "/executions/"+id).says(t, http.StatusOK, `data-copy="`+id+`"`) // the full ID, to be copied
 	answer := b.member.get(t, "/api/v1/executions/"+short+"/nodes?limit=1")
 	require.Equal(t, http.StatusTemporaryRedirect, answer.status)
 	require.Equal(t, "/api/v1/executions/"+id+"/nodes?limit=1", answer.header.Get("Location"))

@@ -126,7 +126,7 @@ func textsParam(name, summary string, at func(*Params) *[]string) parameter {
 			}
 			list, ok := v.([]any)
 			if !ok {
-				return fmt.Errorf("%s is not a list of texts", quote(v))
+				return fmt.Errorf("%s is not a list of strings", quote(v))
 			}
 			texts := make([]string, len(list))
 			for i, e := range list {

@@ -115,5 +115,5 @@ func plainText(v any) (string, error) {
 	case json.Number, bool, string:
 		return inputText(v), nil
 	}
-	return "", apperr.New(apperr.Invalid, "%s cannot be part of a text. Use the tag alone, without text around it.", quote(v))
+	return "", apperr.New(apperr.Invalid, "%s cannot be part of a string. Use the tag alone, without text around it.", quote(v))
 }

@@ -77,7 +77,7 @@ func searchText(v any) (string, error) {
 	case string:
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(x) + `"`, nil
 	}
-	return "", apperr.New(apperr.Invalid, "%s cannot be part of a query. Use a text, a number or a boolean.", quote(v))
+	return "", apperr.New(apperr.Invalid, "%s cannot be part of a query. Use a string, a number or a Boolean.", quote(v))
 }
 
 // addressText writes a value for a path or a query of an address.
@@ -86,5 +86,5 @@ func addressText(v any) (string, error) {
 	case json.Number, bool, string:
 		return strings.ReplaceAll(url.QueryEscape(inputText(v)), "+", "%20"), nil
 	}
-	return "", apperr.New(apperr.Invalid, "%s cannot be part of an address. Use a text, a number or a boolean.", quote(v))
+	return "", apperr.New(apperr.Invalid, "%s cannot be part of an address. Use a string, a number or a Boolean.", quote(v))
 }

@@ -107,7 +107,7 @@ func AccountPage(m Account) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Roles) == 0 {
-				templ_7745c5c3_Err = ui.Empty("No role yet", "Administrators assign roles to you or to your groups of the sign-in provider.", nil).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No role yet", "Administrators assign roles to you or to your groups in the sign-in provider.", nil).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -656,7 +656,7 @@ func createdKey(k CreatedKey) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "</p><p class=\"small muted\">With the command line: <code class=\"tag-long\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "</p><p class=\"small muted\">From the command line: <code class=\"tag-long\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

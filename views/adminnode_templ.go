@@ -698,7 +698,7 @@ func adminGroups(m AdminNode) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Groups) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No groups yet", "Assign a role to a group of your sign-in provider instead of adding its members one by one.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No groups yet", "Assign a role to a group from your sign-in provider instead of adding its members one at a time.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

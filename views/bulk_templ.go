@@ -161,7 +161,7 @@ func BulkView(m BulkPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "\"><section class=\"card\" aria-label=\"Executions\"><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Executions, scrollable\"><table class=\"table\"><caption class=\"vh\">What happens to each execution</caption> <thead><tr><th scope=\"col\">Execution</th><th scope=\"col\">State</th><th scope=\"col\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "\"><section class=\"card\" aria-label=\"Executions\"><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Executions, scrollable\"><table class=\"table\"><caption class=\"vh\">Effect on each execution</caption> <thead><tr><th scope=\"col\">Execution</th><th scope=\"col\">State</th><th scope=\"col\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -266,7 +266,7 @@ func BulkView(m BulkPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if !r.Able {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<b class=\"strong\">Nothing happens.</b> ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<b class=\"strong\">No effect.</b> ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -985,7 +985,7 @@ func ConsumerFormPage(m ConsumerForm) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = consumerField(m, "scope", "Projects", "Consumers of all projects also receive events that belong to no project, such as changes to the limits of a tenant.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = consumerField(m, "scope", "Projects", "Consumers of all projects also receive events that do not belong to a project, such as changes to the limits of a tenant.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var41), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

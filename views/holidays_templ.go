@@ -318,7 +318,7 @@ func HolidayCalendarPage(m HolidayCalendar) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.ReadOnly {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<p class=\"page-lead\">People who can cancel other people's executions can change this calendar.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "<p class=\"page-lead\">Users who can cancel other users' executions can change this calendar.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

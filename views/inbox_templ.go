@@ -403,7 +403,7 @@ func InboxItems(l InboxList) templ.Component {
 		}
 		if l.empty() {
 			if l.Filtered {
-				templ_7745c5c3_Err = ui.Empty("Nothing here", "No notification matches this filter.", []ui.Action{{Name: "Show all", URL: InboxURL(nil)}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("No matches", "No notifications match this filter.", []ui.Action{{Name: "Show all", URL: InboxURL(nil)}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -251,12 +251,12 @@ func inboxMailState(m InboxSettings) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		switch {
 		case !m.MailServer:
-			templ_7745c5c3_Err = ui.Notice("", "This installation has no mail server.", "Events that you choose for e-mail go to your inbox. An administrator sets a mail server with FLOWFORGE_MAIL_HOST.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("", "This installation has no mail server.", "Events for which you choose e-mail go to your inbox instead. An administrator sets a mail server with FLOWFORGE_MAIL_HOST.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case m.Email == "" && m.Provided:
-			templ_7745c5c3_Err = ui.Notice("warn", "Your sign-in provider did not provide an e-mail address.", "Events that you choose for e-mail go to your inbox.").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("warn", "Your sign-in provider did not provide an e-mail address.", "Events for which you choose e-mail go to your inbox instead.").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -658,7 +658,7 @@ func inboxEmail(m InboxSettings) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = inboxField(m, "digest_at", "Daily e-mail at", "Such as 08:00.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = inboxField(m, "digest_at", "Daily e-mail at", "For example: 08:00.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var28), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -701,7 +701,7 @@ func inboxEmail(m InboxSettings) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = inboxField(m, "quiet_from", "Quiet hours: start", "Such as 20:00.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = inboxField(m, "quiet_from", "Quiet hours: start", "For example: 20:00.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var30), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -791,7 +791,7 @@ func inboxEmail(m InboxSettings) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = inboxField(m, "timezone", "Time zone", "Applies to the times above. Such as Europe/Berlin.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = inboxField(m, "timezone", "Time zone", "Applies to the times above. For example: Europe/Berlin.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var34), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -256,7 +256,7 @@ func labelFields(o LaunchOptions, sweep bool) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if sweep {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "Every run gets them.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "The tags are added to every run.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -334,12 +334,12 @@ func labelFields(o LaunchOptions, sweep bool) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if sweep {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "What the runs are for. Every run gets the note.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "The purpose of the runs. The note is added to every run.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "What this execution is for. You can change it later.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "The purpose of this execution. You can change it later.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -124,7 +124,7 @@ func logHits(m LogHits) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if len(m.Hits) == 0 {
-			templ_7745c5c3_Err = ui.Empty("No line contains this text", "Search a longer time with since:, or change the text.", nil).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty("No line contains this text", "Search a longer period with since:, or change the text.", nil).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -492,7 +492,7 @@ func ExecutionLinesPage(m LogLinesPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "\">Show the executions</a></div></div><p class=\"page-lead\">Lines in the logs of many executions, the latest first.</p></header><div class=\"stack\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "\">Show the executions</a></div></div><p class=\"page-lead\">Lines in the logs of many executions, newest first.</p></header><div class=\"stack\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

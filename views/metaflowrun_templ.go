@@ -99,7 +99,7 @@ func MetaflowRunPage(m MetaflowRun) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Parameters) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"card-body\"><p class=\"small muted\">This run has registered no parameters.</p></div>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "<div class=\"card-body\"><p class=\"small muted\">This run has no registered parameters.</p></div>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -501,7 +501,7 @@ func metaflowGraphBlock(g MetaflowGraph) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, " Arrows follow the times of the tasks, and steps that have not started are missing.</div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, " Arrows are derived from the times of the tasks. Steps that have not started are not shown.</div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -623,7 +623,7 @@ func metaflowTasksBlock(t MetaflowTasks) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Tasks, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Tasks, the newest first. Rows update automatically.</caption> <thead><tr><th scope=\"col\">State</th><th scope=\"col\">Task</th><th scope=\"col\">Attempts</th><th scope=\"col\">Started</th><th scope=\"col\" class=\"num\">Duration</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Tasks, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Tasks, newest first. Rows update automatically.</caption> <thead><tr><th scope=\"col\">State</th><th scope=\"col\">Task</th><th scope=\"col\">Attempts</th><th scope=\"col\">Started</th><th scope=\"col\" class=\"num\">Duration</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1322,7 +1322,7 @@ func metaflowValue(a MetaflowArtifact) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if a.Cut {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 118, "<p class=\"tiny muted\">The beginning of the value. Download the artifact for the rest.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 118, "<p class=\"tiny muted\">Only the beginning of the value is shown. Download the artifact to see the rest.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

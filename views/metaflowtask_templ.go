@@ -539,7 +539,7 @@ func metaflowAttempts(attempts []MetaflowAttempt) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Attempts, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Attempts, the first one first</caption> <thead><tr><th scope=\"col\">State</th><th scope=\"col\">Attempt</th><th scope=\"col\">Started</th><th scope=\"col\" class=\"num\">Duration</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Attempts, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Attempts, oldest first</caption> <thead><tr><th scope=\"col\">State</th><th scope=\"col\">Attempt</th><th scope=\"col\">Started</th><th scope=\"col\" class=\"num\">Duration</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -653,7 +653,7 @@ func metaflowMetadata(facts []MetaflowFact) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Metadata, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Metadata, the newest first</caption> <thead><tr><th scope=\"col\">Field</th><th scope=\"col\">Value</th><th scope=\"col\" class=\"num\">Attempt</th><th scope=\"col\">Reported</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Metadata, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Metadata, newest first</caption> <thead><tr><th scope=\"col\">Field</th><th scope=\"col\">Value</th><th scope=\"col\" class=\"num\">Attempt</th><th scope=\"col\">Reported</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -469,7 +469,7 @@ func NotificationRulePage(m NotificationRuleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = notificationField(m, "quiet_from", "Quiet hours: start", "Such as 20:00. Messages wait until the end.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = notificationField(m, "quiet_from", "Quiet hours: start", "For example: 20:00. Messages wait until the quiet hours end.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var21), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -512,7 +512,7 @@ func NotificationRulePage(m NotificationRuleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = notificationField(m, "quiet_to", "Quiet hours: end", "Such as 08:00.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = notificationField(m, "quiet_to", "Quiet hours: end", "For example: 08:00.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -559,7 +559,7 @@ func NotificationRulePage(m NotificationRuleForm) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = notificationField(m, "timezone", "Time zone", "Of the quiet hours and of deadlines in messages. Such as Europe/Berlin.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = notificationField(m, "timezone", "Time zone", "For quiet hours and for deadlines in messages. For example: Europe/Berlin.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var25), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -2,7 +2,7 @@ package views
 
 import "github.com/flowforge/flowforge/views/ui"
 
-// AttemptPods are the pods of the attempts of a node, the latest first; page and stream
+// AttemptPods are the pods of the attempts of a node, newest first; page and stream
 // share it. It is hidden if no attempt ran as a pod.
 type AttemptPods struct {
 	Pods []AttemptPod

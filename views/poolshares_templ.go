@@ -30,7 +30,7 @@ func poolShares(m Pool) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" aria-labelledby=\"h-shares\"><div class=\"card-head\"><h2 id=\"h-shares\">Use and limits</h2></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<section class=\"card\" aria-labelledby=\"h-shares\"><div class=\"card-head\"><h2 id=\"h-shares\">Usage and limits</h2></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -40,7 +40,7 @@ func poolShares(m Pool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Use and limits, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Use and limits by tenant, department, team and project</caption> <thead><tr><th scope=\"col\">Level</th><th scope=\"col\" class=\"num\">Running</th><th scope=\"col\" class=\"num\">GPUs</th><th scope=\"col\" class=\"num\">Queued</th><th scope=\"col\" class=\"num\">GPU hours, 30 days</th><th scope=\"col\" class=\"num\">Task hours, 30 days</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Usage and limits, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Usage and limits by tenant, department, team and project</caption> <thead><tr><th scope=\"col\">Level</th><th scope=\"col\" class=\"num\">Running</th><th scope=\"col\" class=\"num\">GPUs</th><th scope=\"col\" class=\"num\">Queued</th><th scope=\"col\" class=\"num\">GPU hours, 30 days</th><th scope=\"col\" class=\"num\">Task hours, 30 days</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

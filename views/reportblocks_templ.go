@@ -44,7 +44,7 @@ func reportContent(c ReportContent) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<div class=\"notice-body\"><p><b class=\"strong\">Some blocks have mistakes.</b></p><ul class=\"bullets\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<div class=\"notice-body\"><p><b class=\"strong\">Some blocks contain errors.</b></p><ul class=\"bullets\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -887,7 +887,7 @@ func quotedPreview(p Preview, url string) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			default:
-				templ_7745c5c3_Err = ui.Empty("Open the artifact to explore it", "Reports show images, media, tables, texts, metrics, notebooks and HTML reports.", []ui.Action{{Name: "Open the artifact", URL: url}}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty("Open the artifact to explore it", "Reports show images, media, tables, text, metrics, notebooks and HTML reports.", []ui.Action{{Name: "Open the artifact", URL: url}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

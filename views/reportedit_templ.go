@@ -461,7 +461,7 @@ func ReportPreview(c ReportContent) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(c.Parts) == 0 && len(c.Problems) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<p class=\"small muted\">What you write appears here.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<p class=\"small muted\">Your text appears here as you type.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -172,7 +172,7 @@ func ReportsPage(m Reports) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\"><label class=\"vh\" for=\"report-q\">Search titles and texts</label> <input class=\"input\" id=\"report-q\" type=\"search\" name=\"q\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\"><label class=\"vh\" for=\"report-q\">Search titles and text</label> <input class=\"input\" id=\"report-q\" type=\"search\" name=\"q\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -185,7 +185,7 @@ func ReportsPage(m Reports) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "\" maxlength=\"200\" placeholder=\"Search titles and texts\" data-key=\"filter\"> <button class=\"btn\" type=\"submit\">Search</button></form><section class=\"card card-flush\" aria-label=\"Reports\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "\" maxlength=\"200\" placeholder=\"Search titles and text\" data-key=\"filter\"> <button class=\"btn\" type=\"submit\">Search</button></form><section class=\"card card-flush\" aria-label=\"Reports\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -200,7 +200,7 @@ func ReportsPage(m Reports) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Reports, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Reports, the latest changes first</caption> <thead><tr><th scope=\"col\">Report</th><th scope=\"col\">Created by</th><th scope=\"col\">Last change</th><th scope=\"col\" class=\"num\">Revision</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Reports, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Reports, most recently changed first</caption> <thead><tr><th scope=\"col\">Report</th><th scope=\"col\">Created by</th><th scope=\"col\">Last change</th><th scope=\"col\" class=\"num\">Revision</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -952,7 +952,7 @@ func ReportHistoryPage(m ReportHistory) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "</h1></div><p class=\"page-lead\">Each save is a revision. Restoring one saves it again as the latest, so nothing is lost.</p></header><section class=\"card card-flush\" aria-label=\"Revisions\"><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Revisions, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Revisions, the latest first</caption> <thead><tr><th scope=\"col\">Revision</th><th scope=\"col\">What changed</th><th scope=\"col\">Saved</th><th scope=\"col\" class=\"num\">Size</th><th scope=\"col\"><span class=\"vh\">Commands</span></th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 74, "</h1></div><p class=\"page-lead\">Each save is a revision. Restoring one saves it again as the latest, so nothing is lost.</p></header><section class=\"card card-flush\" aria-label=\"Revisions\"><div class=\"table-wrap\" tabindex=\"0\" role=\"region\" aria-label=\"Revisions, scrollable\"><table class=\"table table-stack\"><caption class=\"vh\">Revisions, newest first</caption> <thead><tr><th scope=\"col\">Revision</th><th scope=\"col\">What changed</th><th scope=\"col\">Saved</th><th scope=\"col\" class=\"num\">Size</th><th scope=\"col\"><span class=\"vh\">Commands</span></th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -728,7 +728,7 @@ func scheduleExclusions(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "<div class=\"field\"><span class=\"label\">Business days</span><p class=\"help\" id=\"schedule-business-days-help\">Leaves out the calendar's weekend, or Saturday and Sunday.</p><label class=\"check\"><input type=\"checkbox\" value=\"1\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "<div class=\"field\"><span class=\"label\">Business days</span><p class=\"help\" id=\"schedule-business-days-help\">No runs on the calendar's weekend, or on Saturday and Sunday.</p><label class=\"check\"><input type=\"checkbox\" value=\"1\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -840,7 +840,7 @@ func scheduleRules(m ScheduleForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = scheduleText(m, "catch_up", "Catch-up window", "Missed runs that are older are not launched.", "", nil).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = scheduleText(m, "catch_up", "Catch-up window", "Older missed runs are not launched.", "", nil).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

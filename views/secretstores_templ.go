@@ -572,7 +572,7 @@ func SecretStorePage(m SecretStore) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "</section><section class=\"card\" aria-labelledby=\"store-delete\"><div class=\"card-head\"><h2 id=\"store-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">A store to which secrets refer cannot be deleted.</p><form method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, "</section><section class=\"card\" aria-labelledby=\"store-delete\"><div class=\"card-head\"><h2 id=\"store-delete\">Delete</h2></div><div class=\"card-body stack\"><p class=\"small\">You cannot delete a store while secrets refer to it.</p><form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -24,7 +24,7 @@ func (f Failure) heading() string {
 	case 429:
 		return "Limit reached"
 	case 503:
-		return "A part of FlowForge is not responding"
+		return "Part of FlowForge is not responding"
 	}
 	return "Something went wrong on our side"
 }

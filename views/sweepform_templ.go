@@ -1058,7 +1058,7 @@ func sweepSections(s LaunchSweep) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = sweepText(s, "parallelism", "Concurrent runs", "Further runs wait for their turn.", "runs", s.Parallel, "numeric").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = sweepText(s, "parallelism", "Concurrent runs", "Further runs wait until a run ends.", "runs", s.Parallel, "numeric").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1080,7 +1080,7 @@ func sweepSections(s LaunchSweep) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "\"><label class=\"label\" for=\"sweep-objective-kind\">Objective</label><p class=\"help\" id=\"sweep-objective-help\">The value to compare runs by. TPE and early stopping require one.</p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 89, "\"><label class=\"label\" for=\"sweep-objective-kind\">Objective</label><p class=\"help\" id=\"sweep-objective-help\">The value used to compare runs. TPE and early stopping require one.</p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -234,7 +234,7 @@ func triggerCondition(m TriggerForm, c TriggerConditionForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = triggerField(m, c.field("filter"), "Filter", "Events for which it is false do not count.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = triggerField(m, c.field("filter"), "Filter", "Events for which it is false are ignored.", false).Render(templ.WithChildren(ctx, templ_7745c5c3_Var8), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -397,7 +397,7 @@ func triggerConditionSource(m TriggerForm, c TriggerConditionForm) templ.Compone
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = triggerField(m, c.field("signature"), "Signature", "How the sender proves that it knows the secret.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = triggerField(m, c.field("signature"), "Signature", "How the sender authenticates with the secret.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

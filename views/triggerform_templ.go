@@ -899,7 +899,7 @@ func triggerWebhook(m TriggerForm) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = triggerField(m, "signature", "Signature", "How the sender proves that it knows the secret.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var40), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = triggerField(m, "signature", "Signature", "How the sender authenticates with the secret.", true).Render(templ.WithChildren(ctx, templ_7745c5c3_Var40), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -13,7 +13,7 @@ type VersionDiff struct {
 	Action    string // where the choice of versions is sent
 	From, To  string
 	SwapURL   string
-	Versions  []string // to choose from, the newest first
+	Versions  []string // to choose from, newest first
 	Breaks    []string // why callers of the earlier version fail
 	Sections  []DiffSection
 	Files     []DiffFile

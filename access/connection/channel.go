@@ -22,7 +22,7 @@ func channelKinds() []Kind {
 		}},
 		{Name: message.Email, Label: "E-mail", Summary: "Recipients, and the mail server that sends to them.", Tested: true, Channel: true, Fields: []Field{
 			{Name: "to", Label: "Recipients", Type: "String(max_length=2000)", Required: true, Help: "Addresses, separated by commas."},
-			{Name: "from", Label: "Sender", Type: "String(max_length=320)", Required: true, Help: "Such as FlowForge <flowforge@example.com>."},
+			{Name: "from", Label: "Sender", Type: "String(max_length=320)", Required: true, Help: "For example: FlowForge <flowforge@example.com>."},
 			{Name: "host", Type: "String(max_length=253)", Required: true, Help: "Name of the mail server, such as smtp.example.com."},
 			{Name: "port", Type: "Integer(min=1, max=65535)", Default: 587},
 			{Name: "security", Type: `Enum("starttls": "STARTTLS", "tls": "TLS", "none": "None")`, Default: message.StartTLS, Help: "Port 587 usually requires STARTTLS, and port 465 TLS."},

@@ -90,7 +90,7 @@ func postgresKind() Kind {
 }
 
 func clickHouseKind() Kind {
-	return Kind{Name: ClickHouse, Label: "ClickHouse", Summary: "A ClickHouse database, by its HTTP interface.", Tested: true, Fields: []Field{
+	return Kind{Name: ClickHouse, Label: "ClickHouse", Summary: "A ClickHouse database, through its HTTP interface.", Tested: true, Fields: []Field{
 		{Name: "endpoint", Type: "String(max_length=500)", Required: true, Help: "Address of the HTTP interface, such as https://clickhouse.example.com:8443."},
 		{Name: "database", Type: "String(max_length=200)", Default: "default"},
 		{Name: "user", Type: "String(max_length=200)", Default: "default"},
@@ -112,7 +112,7 @@ func s3Kind() Kind {
 
 func httpKind() Kind {
 	return Kind{Name: HTTP, Label: "HTTP", Summary: "An HTTP API.", Tested: true, Fields: []Field{
-		{Name: "base_url", Label: "Base URL", Type: "String(max_length=2000)", Required: true, Help: "Such as https://api.example.com/v1."},
+		{Name: "base_url", Label: "Base URL", Type: "String(max_length=2000)", Required: true, Help: "For example: https://api.example.com/v1."},
 		{Name: "authentication", Type: `Enum("none": "None", "bearer": "Bearer token", "basic": "User name and password", "oauth2": "OAuth 2.0 client credentials")`, Default: NoAuthentication},
 		{Name: "token", Type: "String", Secret: true, Help: "For a bearer token.", For: Bearer},
 		{Name: "username", Label: "User name", Type: "String(max_length=200)", For: Basic},

@@ -343,7 +343,7 @@ func reason(err error) string {
 	}
 	var timeout net.Error
 	if of, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return "The server refused the request: " + of.Message + "."
+		return "The server rejected the request: " + of.Message + "."
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		text = "The server does not accept the connection: " + innermost(err) + "."

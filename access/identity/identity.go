@@ -1,5 +1,5 @@
 // Package identity manages people from sign-in providers: their sign-in, the roles of
-// their groups, their sessions and their API keys. Every change is in the audit log.
+// their groups, their sessions and their API keys. The audit log records every change.
 package identity
 
 import (
@@ -39,7 +39,7 @@ func New(cfg Config) *Service { return &Service{cfg: cfg} }
 type Provider struct {
 	ID          string
 	Name        string
-	Unreachable bool // it does not answer at the moment
+	Unreachable bool // it does not respond at the moment
 }
 
 // Providers returns the sign-in providers in the order of the configuration. No

@@ -81,7 +81,7 @@ type Stores interface {
 	// Check returns why a project may not have a reference: Invalid with fields.
 	Check(ctx context.Context, p Owner, r Reference) error
 	// Read returns the value of a reference of a project. A value may be as old as maxAge. Errors:
-	// Unavailable when the store does not answer, Conflict when it has no value for the project.
+	// Unavailable when the store does not respond, Conflict when it has no value for the project.
 	Read(ctx context.Context, p Owner, r Reference, maxAge time.Duration) (string, error)
 	// Last returns the value that this process read last, "" if it read none.
 	Last(r Reference) string

@@ -336,7 +336,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 		}
 		err = q.DeleteSecretStore(ctx, name)
 		if db.Constraint(err) == "secrets_store_fkey" {
-			return apperr.New(apperr.Conflict, "Secrets of projects refer to the secret store %q. Change or delete them first.", name)
+			return apperr.New(apperr.Conflict, "Project secrets refer to the secret store %q. Change or delete them first.", name)
 		}
 		if err != nil {
 			return fmt.Errorf("delete secret store %s: %w", name, err)

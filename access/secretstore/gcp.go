@@ -68,7 +68,7 @@ func (g *gcpManager) check(ctx context.Context) (string, error) {
 	if _, err := g.session(ctx, ""); err != nil {
 		return "", err
 	}
-	return "Google issued an access token. Enter a path to test whether it may read.", nil
+	return "Google issued an access token. Enter a path to test whether it can read secrets.", nil
 }
 
 func (g *gcpManager) read(ctx context.Context, ref secret.Reference) (string, error) {
@@ -186,14 +186,14 @@ func (g *gcpManager) machineToken(ctx context.Context) (*oauth2.Token, error) {
 	client := &http.Client{Timeout: requestLimit, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	status, raw, err := send(client, req)
 	if err != nil {
-		return nil, &failure{reason: unreachable, text: "the server has no identity of Google Cloud", err: err}
+		return nil, &failure{reason: unreachable, text: "the server has no Google Cloud identity", err: err}
 	}
 	var out struct {
 		AccessToken string `json:"access_token"`
 		ExpiresIn   int64  `json:"expires_in"`
 	}
 	if status != http.StatusOK || json.Unmarshal(raw, &out) != nil || out.AccessToken == "" {
-		return nil, fail(unreachable, "the server has no identity of Google Cloud (status %d)", status)
+		return nil, fail(unreachable, "the server has no Google Cloud identity (status %d)", status)
 	}
 	return &oauth2.Token{AccessToken: out.AccessToken, Expiry: g.now().Add(time.Duration(out.ExpiresIn) * time.Second)}, nil
 }

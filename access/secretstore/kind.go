@@ -53,10 +53,10 @@ type Kind struct {
 // Kinds returns all kinds in display order.
 func Kinds() []Kind {
 	kinds := []Kind{vaultKind(), awsKind(), gcpKind(), {
-		Name: File, Label: "Files", Summary: "Files in a folder of the server. Links that leave the folder are not followed.", PathIs: "the path of a file in the folder",
+		Name: File, Label: "Files", Summary: "Files in a folder of the server. Links that lead out of the folder are not followed.", PathIs: "the path of a file in the folder",
 		Fields: []connection.Field{{Name: "directory", Label: "Folder", Type: "String(max_length=500)", Required: true, Help: "Absolute path on the server, such as /run/secrets/flowforge."}},
 	}, {
-		Name: Environment, Label: "Environment", Summary: "Environment variables of the server. A change takes effect at the next start of the server.", PathIs: "the rest of the variable's name",
+		Name: Environment, Label: "Environment", Summary: "Environment variables of the server. A change takes effect at the next start of the server.", PathIs: "the variable's name without the prefix",
 		Fields: []connection.Field{{Name: "variables", Label: "Prefix of the variables", Type: "String(max_length=100)", Required: true, Help: "At least 3 characters, such as TEAM_. Other variables cannot be read."}},
 	}}
 	for i := range kinds {
@@ -88,9 +88,9 @@ func kindNames() []string {
 }
 
 func vaultKind() Kind {
-	return Kind{Name: Vault, Label: "Vault", Summary: "HashiCorp Vault or OpenBao: an engine KV version 2.", PathIs: "the path in the engine, without data/", Fields: []connection.Field{
-		{Name: "address", Type: "String(max_length=500)", Required: true, Help: "Such as https://vault.example.com:8200. The server follows no redirects."},
-		{Name: "mount", Type: "String(max_length=200)", Default: "secret", Help: "Where the engine KV version 2 is mounted."},
+	return Kind{Name: Vault, Label: "Vault", Summary: "HashiCorp Vault or OpenBao: a KV version 2 engine.", PathIs: "the path in the engine, without data/", Fields: []connection.Field{
+		{Name: "address", Type: "String(max_length=500)", Required: true, Help: "For example: https://vault.example.com:8200. The server does not follow redirects."},
+		{Name: "mount", Type: "String(max_length=200)", Default: "secret", Help: "Where the KV version 2 engine is mounted."},
 		{Name: "vault_namespace", Label: "Namespace of Vault", Type: "String(max_length=200)"},
 		{Name: "authentication", Type: `Enum("approle": "AppRole", "kubernetes": "Kubernetes", "token": "Token")`, Default: ByAppRole},
 		{Name: "auth_mount", Label: "Mount of the authentication", Type: "String(max_length=200)", Help: "Leave empty to use approle or kubernetes."},
@@ -98,15 +98,15 @@ func vaultKind() Kind {
 		{Name: "secret_id", Label: "Secret ID", Type: "String", Secret: true, For: ByAppRole},
 		{Name: "role", Type: "String(max_length=200)", Help: "Role of the Kubernetes authentication.", For: ByKubernetes},
 		{Name: "token_file", Label: "Token file", Type: "String(max_length=500)", Default: "/var/run/secrets/kubernetes.io/serviceaccount/token", Help: "File on the server with the token of its service account.", For: ByKubernetes},
-		{Name: "token", Type: "String", Secret: true, Help: "FlowForge renews it while it is renewable.", For: ByToken},
+		{Name: "token", Type: "String", Secret: true, Help: "FlowForge renews it as long as it is renewable.", For: ByToken},
 		{Name: "ca_certificate", Label: "CA certificate", Type: "String(multiline=true, max_length=20000)", Help: "PEM certificates to trust for this server, in addition to those of the system."},
 	}}
 }
 
 func awsKind() Kind {
 	return Kind{Name: AWS, Label: "AWS Secrets Manager", Summary: "AWS Secrets Manager in one region.", PathIs: "the name or ARN of the secret", Fields: []connection.Field{
-		{Name: "region", Type: "String(max_length=60)", Required: true, Help: "Such as eu-central-1."},
-		{Name: "endpoint", Type: "String(max_length=500)", Help: "Only for an endpoint other than that of the region."},
+		{Name: "region", Type: "String(max_length=60)", Required: true, Help: "For example: eu-central-1."},
+		{Name: "endpoint", Type: "String(max_length=500)", Help: "Only for an endpoint other than the region's default."},
 		{Name: "authentication", Type: `Enum("server": "Identity of the server", "keys": "Access keys")`, Default: ByServer, Help: "The identity comes from AWS_* variables, a web identity or the role of the machine."},
 		{Name: "access_key_id", Label: "Access key ID", Type: "String(max_length=200)", For: ByKeys},
 		{Name: "secret_access_key", Type: "String", Secret: true, For: ByKeys},
@@ -116,7 +116,7 @@ func awsKind() Kind {
 
 func gcpKind() Kind {
 	return Kind{Name: GCP, Label: "Google Secret Manager", Summary: "Google Secret Manager in one project of Google Cloud.", PathIs: "the name of the secret", Fields: []connection.Field{
-		{Name: "project", Label: "Project of Google Cloud", Type: "String(max_length=100)", Required: true, Help: "ID or number of the project."},
+		{Name: "project", Label: "Google Cloud project", Type: "String(max_length=100)", Required: true, Help: "ID or number of the project."},
 		{Name: "endpoint", Type: "String(max_length=500)", Default: "https://secretmanager.googleapis.com"},
 		{Name: "authentication", Type: `Enum("server": "Identity of the server", "service_account": "Key of a service account")`, Default: ByServer, Help: "The identity is the service account of the machine or pod."},
 		{Name: "credentials", Label: "Service account key", Type: "Text", Secret: true, Help: "The JSON file of the key.", For: ByAccount},
@@ -165,7 +165,7 @@ func checkTogether(kind string, v connection.Values, private []string) []apperr.
 			add("token_file", "FlowForge keeps its own data and keys there. Enter the file of the service account's token.")
 		}
 		if _, err := rootsOf(text("ca_certificate")); err != nil {
-			add("ca_certificate", "Enter certificates in the format PEM.")
+			add("ca_certificate", "Enter certificates in PEM format.")
 		}
 	case AWS:
 		needs(ByKeys, "access_key_id", "secret_access_key")

@@ -40,7 +40,7 @@ func fileFailure(what string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fail(denied, "the server may not read %s", what)
 	}
-	return fail(refused, "%s cannot be read; it must be below the folder, without a link that leaves it", what)
+	return fail(refused, "%s cannot be read; it must be below the folder, without a link that leads out of it", what)
 }
 
 func (f files) read(_ context.Context, ref secret.Reference) (string, error) {

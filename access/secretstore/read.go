@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// tries is how often one read requests a value from a store that does not answer.
+	// tries is how often one read requests a value from a store that does not respond.
 	tries = 3
 	// readLimit bounds one read with its tries. It is less than what a runner waits for an answer.
 	readLimit = 20 * time.Second
@@ -56,7 +56,7 @@ func (s Store) problems(p secret.Owner, r secret.Reference) []apperr.Field {
 		fields = append(fields, apperr.Field{Path: "path", Message: fmt.Sprintf("The store allows only paths that begin with %q.", prefix)})
 	}
 	if s.Kind == Vault && r.Key == "" {
-		fields = append(fields, apperr.Field{Path: "key", Message: "Enter the key: a secret of Vault has several."})
+		fields = append(fields, apperr.Field{Path: "key", Message: "Enter the key: a Vault secret has several keys."})
 	}
 	if (s.Kind == File || s.Kind == Environment) && r.Version != "" {
 		fields = append(fields, apperr.Field{Path: "version", Message: "Files and variables have no versions."})
@@ -85,7 +85,7 @@ func (s *Service) Read(ctx context.Context, p secret.Owner, r secret.Reference, 
 		return "", err
 	}
 	if !store.allows(p) || len(store.problems(p, r)) > 0 {
-		return "", apperr.New(apperr.Conflict, "The secret store %q does not allow %s to this project.", r.Store, r.Place())
+		return "", apperr.New(apperr.Conflict, "The secret store %q does not allow this project to use %s.", r.Store, r.Place())
 	}
 	if value, ok := s.cached(r, row.UpdatedAt, maxAge); ok {
 		return value, nil

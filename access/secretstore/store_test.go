@@ -66,7 +66,7 @@ func TestFilesStayInTheirFolder(t *testing.T) {
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "folder")))
 	b.register(t, secretstore.File, values{"directory": dir})
 	for path, want := range map[string]string{
-		"link": "without a link that leaves it", "folder/key": "without a link that leaves it", "absent": "does not exist", "short": "cannot be masked",
+		"link": "without a link that leads out of it", "folder/key": "without a link that leads out of it", "absent": "does not exist", "short": "cannot be masked",
 		"empty": "the value is empty", "bytes": "not text",
 	} {
 		b.refer(t, path, "", "")

@@ -63,7 +63,7 @@ func (v *vault) check(ctx context.Context) (string, error) {
 
 func (v *vault) read(ctx context.Context, ref secret.Reference) (string, error) {
 	if ref.Key == "" {
-		return "", fail(refused, "a secret of Vault has several keys: enter the key")
+		return "", fail(refused, "a Vault secret has several keys: enter the key")
 	}
 	token, err := v.session(ctx, "")
 	if err != nil {

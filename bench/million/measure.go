@@ -26,7 +26,7 @@ func requests() []request {
 	const values = "inputs.lr > 0.01 and metrics.accuracy >= 0.9"
 	return []request{
 		{"Home", "/"},
-		{"executions, the newest first", "/executions"},
+		{"executions, newest first", "/executions"},
 		{"executions of a state and a workflow", "/executions?state=FAILED&workflow=train-1"},
 		{"executions by a text of their name", "/executions?q=ablation+4711"},
 		{"executions by a text that none has", "/executions?q=nothing-is-called-so"},

@@ -116,7 +116,7 @@ func (b *bench) measure(ctx context.Context, executions int, seed uint64, compar
 		{"two values, sorted by a metric, counted", index.Query{Where: "in0 > 0.5 and metric0 >= 0.7", Sort: "-metric1", Counted: true}, ""},
 		{"two selective values, sorted by a metric, counted", index.Query{Where: "in0 > 0.97 and metric0 >= 0.97", Sort: "-metric1", Counted: true}, ""},
 		{"a text and a value, sorted by an input, counted", index.Query{Where: "in1 = v3 and metric0.max > 0.5", Sort: "in2", Counted: true}, ""},
-		{"a tag and a state, the newest first, counted", index.Query{Where: "tag:baseline state:failed", Counted: true}, ""},
+		{"a tag and a state, newest first, counted", index.Query{Where: "tag:baseline state:failed", Counted: true}, ""},
 		{"four conditions with or and not", index.Query{Where: "(in0 > 0.5 or in2 < 0.1) and not in1 = v3 and metric2 > 0.2", Sort: "-metric3.best", Counted: true}, ""},
 		{"nothing filtered, sorted by a metric, counted", index.Query{Sort: "-metric0", Counted: true}, ""},
 		{"grouped by an input, with aggregates of four columns", index.Query{Where: "in0 > 0.5"}, "in1"},

@@ -131,7 +131,7 @@ func readFields(fields map[string]json.RawMessage, v any) error {
 	dec.DisallowUnknownFields()
 	err = dec.Decode(v)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s: a %s does not fit", wrong.Field, wrong.Value)
+		return fmt.Errorf("%s: a %s is not valid here", wrong.Field, wrong.Value)
 	}
 	if err != nil {
 		return errors.New(strings.TrimPrefix(err.Error(), "json: "))

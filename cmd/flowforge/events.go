@@ -33,7 +33,7 @@ func newEventsCommand() *cobra.Command {
 	cmd.Flags().String("execution", "", "only events of the execution with this ID")
 	cmd.Flags().String("after", "", "cursor of an event: print the events after it")
 	cmd.Flags().Int("limit", 100, "without --follow: maximum number of events, 1 to 1000")
-	cmd.Flags().Bool("all-projects", false, "events of all projects that you can read, and events that belong to no project")
+	cmd.Flags().Bool("all-projects", false, "events of all projects that you can read, and events that do not belong to a project")
 	cmd.Flags().Bool("json", false, "print each event as a line of JSON, in the format of CloudEvents")
 	addClientFlags(cmd)
 	cmd.AddCommand(newEventsConsumeCommand(), newEventsConsumersCommand(), newEventsDeadLettersCommand())

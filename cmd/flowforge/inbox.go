@@ -50,7 +50,7 @@ func newInboxCommand() *cobra.Command {
 	set.Flags().String("timezone", "", "time zone of these times, such as Europe/Berlin")
 	set.Flags().StringArray("mute", nil, "mute a workflow or model, by name or pattern (repeatable)")
 	set.Flags().StringArray("unmute", nil, "unmute a name or pattern (repeatable)")
-	set.Flags().String("address", "", "the address for e-mails, if your sign-in provider does not know it")
+	set.Flags().String("address", "", "your e-mail address, if your sign-in provider does not supply it")
 	settings.AddCommand(set)
 	for _, c := range []*cobra.Command{list, read, settings} {
 		cmd.AddCommand(c)

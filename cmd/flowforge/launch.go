@@ -245,7 +245,7 @@ func (c *client) upload(cmd *cobra.Command, path string) (map[string]any, error)
 	return ref, nil
 }
 
-// serverPatience is the time that a command waits for a server that does not answer. The
+// serverPatience is the time that a command waits for a server that does not respond. The
 // execution continues meanwhile.
 const serverPatience = time.Minute
 

@@ -64,7 +64,7 @@ func newLogsCommand() *cobra.Command {
 }
 
 // tail prints the stream of an execution's log. After a broken connection it resumes after the
-// last printed line. A server that does not answer the first request is an error.
+// last printed line. A server that does not respond the first request is an error.
 func (c *client) tail(ctx context.Context, out io.Writer, id string, query url.Values) error {
 	last := ""
 	for first := true; ; first = false {

@@ -21,7 +21,7 @@ func newReportCommand() *cobra.Command {
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	list := &cobra.Command{Use: "list", Short: "List the reports of the project, the latest changes first", Args: arguments(), RunE: runReportList}
+	list := &cobra.Command{Use: "list", Short: "List the reports of the project, most recently changed first", Args: arguments(), RunE: runReportList}
 	list.Flags().StringP("query", "q", "", "only reports with this text in their title or text")
 	get := &cobra.Command{Use: "get REPORT", Short: "Print the Markdown of a report", Args: arguments("REPORT"), RunE: runReportGet}
 	get.Flags().Int("revision", 0, "an earlier revision instead of the latest")
@@ -40,7 +40,7 @@ func newReportCommand() *cobra.Command {
 	update.Flags().String("title", "", "a new title")
 	update.Flags().String("note", "", "what changed, for the history")
 	update.Flags().Int("revision", 0, "fail unless this is the latest revision")
-	history := &cobra.Command{Use: "history REPORT", Short: "List the revisions of a report, the latest first", Args: arguments("REPORT"), RunE: runReportHistory}
+	history := &cobra.Command{Use: "history REPORT", Short: "List the revisions of a report, newest first", Args: arguments("REPORT"), RunE: runReportHistory}
 	restore := &cobra.Command{Use: "restore REPORT REVISION", Short: "Save an earlier revision as the latest one", Args: arguments("REPORT", "REVISION"), RunE: runReportRestore}
 	remove := &cobra.Command{Use: "delete REPORT", Short: "Delete a report with its history", Args: arguments("REPORT"), RunE: runReportDelete}
 	for _, c := range []*cobra.Command{list, get, history} {

@@ -36,7 +36,7 @@ func newResumeCommand() *cobra.Command {
 	f.String("idempotency-key", "", "resume only once, even if requests with this key are repeated")
 	addCacheFlags(cmd)
 	addTTLFlags(cmd)
-	f.Bool("dry-run", false, "list the nodes that would run, with reasons, without resuming; exit 1 if the server would refuse to resume")
+	f.Bool("dry-run", false, "list the nodes that would run, with reasons, without resuming; exit 1 if the server would reject it")
 	f.Bool("wait", false, "show progress until the execution ends; exit 1 unless it succeeds")
 	addClientFlags(cmd)
 	return cmd

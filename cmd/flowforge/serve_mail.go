@@ -10,7 +10,7 @@ import (
 	"github.com/flowforge/flowforge/engine/inbox"
 )
 
-// mailFrom returns the mail server for notifications of persons, with the contents of its files.
+// mailFrom returns the mail server for personal notifications, with the contents of its files.
 func mailFrom(s settings.Mail) (inbox.Mail, error) {
 	m := inbox.Mail{Host: s.Host, Port: strconv.Itoa(s.Port), Security: s.TLS, From: s.From, User: s.User, Password: s.Password}
 	for _, file := range []struct {

@@ -44,7 +44,7 @@ func newTaskCommand() *cobra.Command {
 		Long: "Run one attempt and report it to the server, as inside a pod. The attempt is an\n" +
 			"AttemptSpec in JSON, optionally gzipped; reports go to its api_endpoint. The exit\n" +
 			"status is that of the command, or 125 if the command could not start. With\n" +
-			"--resident, run attempts of a pool one after the other until the pool has been empty\n" +
+			"--resident, run attempts of a pool one after another until the pool has been empty\n" +
 			"for a while.",
 		Hidden: true,
 		Args:   arguments(),

@@ -21,7 +21,7 @@ func (e *StartError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}
-	return "some attempts were refused"
+	return "some attempts were rejected"
 }
 
 // Unwrap is for errors.Is and errors.As.

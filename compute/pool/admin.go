@@ -281,7 +281,7 @@ func record(ctx context.Context, q *db.Queries, action, pool string, before, aft
 
 // verify returns the pool of a token.
 func (s *Service) verify(ctx context.Context, token string) (string, error) {
-	bad := apperr.New(apperr.Unauthenticated, "The token of the pool is not valid: it was revoked, or it belongs to another installation. Create one with \"flowforge pool token\".")
+	bad := apperr.New(apperr.Unauthenticated, "The pool token is not valid: it was revoked, or it belongs to another installation. Create one with \"flowforge pool token\".")
 	rest, ok := strings.CutPrefix(token, tokenPrefix)
 	if !ok {
 		return "", bad

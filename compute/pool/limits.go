@@ -131,7 +131,7 @@ func (l Limit) amounts() (tasks, gpus *int32, err error) {
 			return nil
 		}
 		if *amount < 0 || *amount > math.MaxInt32 {
-			fields = append(fields, apperr.Field{Path: field, Message: "Enter 0 or more, or nothing for no limit."})
+			fields = append(fields, apperr.Field{Path: field, Message: "Enter 0 or more, or leave the field empty for no limit."})
 			return nil
 		}
 		return new(int32(*amount))

@@ -29,7 +29,7 @@ type Config struct {
 	Pool      *pgxpool.Pool
 	Signer    auth.Signer   // of the tokens of attempts
 	LostAfter time.Duration // 0: DefaultLostAfter
-	Watch     *db.Watch     // reports attempts for pools; nil: Run looks for them every second
+	Watch     *db.Watch     // reports attempts for pools; nil: Run polls every second
 	Logger    *slog.Logger
 	Now       func() time.Time
 }

@@ -240,7 +240,7 @@ func (a *attempt) run() {
 
 // alreadyEnded asks the server, before anything is done in a pod, whether the attempt has
 // ended: a pod that a late request created must not run the attempt again. If the server
-// does not answer, the attempt runs.
+// does not respond, the attempt runs.
 func (a *attempt) alreadyEnded() bool {
 	if a.s.config.Pod == nil {
 		return false

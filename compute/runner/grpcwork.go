@@ -137,7 +137,7 @@ func (c *remoteCall) security() (credentials.TransportCredentials, error) {
 	if c.work.Ca != "" {
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM([]byte(c.work.Ca)) {
-			return nil, errors.New("ca has no certificate in the PEM format")
+			return nil, errors.New("ca has no certificate in PEM format")
 		}
 	}
 	return credentials.NewTLS(config), nil

@@ -98,7 +98,7 @@ type taskServer struct {
 	batches      int  // requests with many blobs
 	single       bool // a server that does not know batches
 	secrets      map[string]string
-	silentStore  int  // requests for secrets that fail, because a secret store does not answer
+	silentStore  int  // requests for secrets that fail, because a secret store does not respond
 	refuse       int  // status of PUT; 0: it accepts
 	adopts       bool // it adopts files from the folder handover
 	handover     string

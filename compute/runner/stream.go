@@ -278,7 +278,7 @@ func (st *stream) finish(ctx context.Context, whole *flowforgev1.Blob) bool {
 		}
 	}
 	if changed || hex.EncodeToString(st.hash.Sum(nil)) != whole.GetSha256() {
-		st.a.stop(streamError(fmt.Sprintf("The data read from the input %s differs from the writer's final output. Only append to a streamed output.", st.file.Input)), st.a.grace())
+		st.a.stop(streamError(fmt.Sprintf("The data read from the input %s differs from the writer's final output. A streamed output must only be appended to.", st.file.Input)), st.a.grace())
 		return true
 	}
 	if !st.detached.Load() {

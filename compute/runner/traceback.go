@@ -28,7 +28,7 @@ func (a *attempt) traceback() string {
 		defer file.Close()
 	}
 	if err != nil || info.Size() > maxTraceback {
-		a.system(levelWarn, "The traceback of the exception could not be read as a file of at most 32 KiB. The log has it.")
+		a.system(levelWarn, "The traceback of the exception could not be read as a file of at most 32 KiB. The log contains it.")
 		return ""
 	}
 	content, err := io.ReadAll(io.LimitReader(file, maxTraceback))

@@ -141,7 +141,7 @@ func (p *warmParent) await(child *child, logged *warmLog) {
 	default:
 		return // open reports it
 	}
-	p.pool.logger.Warn("A warm Python process ended by itself.", "interpreter", p.interpreter, "pid", child.pid,
+	p.pool.logger.Warn("A warm Python process ended unexpectedly.", "interpreter", p.interpreter, "pid", child.pid,
 		"code", status.code, "error", err, "output", logged.last())
 	p.retire() // ends the fork that waits
 	p.pool.mu.Lock()
@@ -346,7 +346,7 @@ func (c *warmChild) hand(p *pythonProgram) error {
 	}
 	if err != nil {
 		closeFiles(c.outputs[:])
-		return fmt.Errorf("a fork refused the program: %w", err)
+		return fmt.Errorf("a fork rejected the program: %w", err)
 	}
 	return nil
 }

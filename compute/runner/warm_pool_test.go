@@ -86,7 +86,7 @@ func TestForksOutliveTheirParent(t *testing.T) {
 	}
 }
 
-// A parent that is stopped does not answer, and an interpreter that cannot start has none.
+// A parent that is stopped does not respond, and an interpreter that cannot start has none.
 func TestAttemptsWithoutAParentStartAnInterpreter(t *testing.T) {
 	t.Parallel()
 	b := startWarm(t)

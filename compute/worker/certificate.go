@@ -22,5 +22,5 @@ func certificateProblem(err error) string {
 	if reason == "certificate required" {
 		return "the server requires a client certificate of an authority that it trusts. Pass one with --cert and --key"
 	}
-	return fmt.Sprintf("the server refuses the client certificate (%s). Pass a certificate that the server trusts with --cert and --key", reason)
+	return fmt.Sprintf("the server rejects the client certificate (%s). Pass a certificate that the server trusts with --cert and --key", reason)
 }

@@ -20,7 +20,7 @@ type Blob struct {
 
 // Store keeps blobs under their own hash. A blob appears completely or not at all, and
 // never changes, so readers need no lock. Every method returns apperr.Unavailable while
-// the storage does not answer, and apperr.Invalid for an invalid hash.
+// the storage does not respond, and apperr.Invalid for an invalid hash.
 type Store interface {
 	// Put stores the bytes of r and returns their hash; equal bytes are stored once.
 	// When expected is not "", the bytes must have that hash: otherwise Put returns

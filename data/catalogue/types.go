@@ -106,7 +106,7 @@ func (s *Service) RegisterType(ctx context.Context, definition []byte) (entry ty
 // in the project alone is not sufficient.
 func authorizeTenant(ctx context.Context, a auth.Action) (auth.Subject, error) {
 	if subject, ok := auth.SubjectOf(ctx); ok {
-		return auth.AuthorizeIn(ctx, a, subject.TenantID, apperr.New(apperr.Forbidden, "Types belong to the whole tenant. Ask one of its administrators."))
+		return auth.AuthorizeIn(ctx, a, subject.TenantID, apperr.New(apperr.Forbidden, "Types belong to the whole tenant. Ask a tenant administrator."))
 	}
 	return auth.SignedIn(ctx)
 }

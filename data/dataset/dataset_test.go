@@ -192,7 +192,7 @@ func TestStatisticsThatNeverFinishEnd(t *testing.T) {
 	_, stats, err = b.datasets.Statistics(b.mia, kind, "digits")
 	require.NoError(t, err)
 	require.Equal(t, dataset.Ready, stats.State)
-	require.NoError(t, b.datasets.Compute(b.mia, e.ID), "a second job finds nothing to do")
+	require.NoError(t, b.datasets.Compute(b.mia, e.ID), "a second job has nothing to do")
 }
 
 func TestAliasesNameVersions(t *testing.T) {

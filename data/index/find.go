@@ -23,7 +23,7 @@ const (
 	maxColumns  = 100
 )
 
-// Query selects executions of the caller's project. Zero fields select all, the newest first.
+// Query selects executions of the caller's project. Zero fields select all, newest first.
 type Query struct {
 	Where   string
 	And     search.And // further conditions

@@ -31,7 +31,7 @@ type Config struct {
 	Pool *pgxpool.Pool
 	// Conn returns the connection to ClickHouse, or an error while its tables do not exist.
 	Conn  func() (driver.Conn, error)
-	Watch *db.Watch // reports changes of executions; nil: Run looks for them every second
+	Watch *db.Watch // reports changes of executions; nil: Run polls every second
 	Log   *slog.Logger
 	Now   func() time.Time
 }

@@ -62,7 +62,7 @@ type LineQuery struct {
 	Limit int
 }
 
-// Lines are lines that contain a text, the latest first.
+// Lines are lines that contain a text, newest first.
 type Lines struct {
 	Hits []Hit
 	From time.Time // earliest launch of the executions whose logs were searched

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	checkEvery = time.Minute // between the looks at the marker
+	checkEvery = time.Minute // between two checks of the marker
 	batchOlder = 1000        // executions that the job notes at once
 )
 
@@ -91,7 +91,7 @@ func (s *Service) begin(ctx context.Context, conn driver.Conn) error {
 	})
 }
 
-// noteOlder notes some of the executions from before the index, the newest first, and returns how
+// noteOlder notes some of the executions from before the index, newest first, and returns how
 // many.
 func (s *Service) noteOlder(ctx context.Context) (n int, err error) {
 	err = db.Tx(ctx, s.cfg.Pool, func(_ pgx.Tx, q *db.Queries) error {

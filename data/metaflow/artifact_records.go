@@ -49,7 +49,7 @@ type NewArtifactRecord struct {
 
 // RegisterArtifact records an artifact of a task. Its path in the datastore is
 // data/{sha256[:2]}/{sha256[2:4]}/{sha256} below ds_root. Errors: apperr.NotFound, apperr.Invalid,
-// and apperr.Conflict if the attempt has an artifact of this name with another hash.
+// and apperr.Conflict if the attempt has an artifact with this name with another hash.
 func (s Records) RegisterArtifact(ctx context.Context, n NewArtifactRecord) (ArtifactRecord, error) {
 	subject, q, err := s.writer(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ type RecordPage struct {
 	Limit int    // rows of a page, from 1 to MaxPage
 }
 
-// ArtifactsByHash returns a page of the artifacts with a hash, the newest first, and the cursor of
+// ArtifactsByHash returns a page of the artifacts with a hash, newest first, and the cursor of
 // the next page; apperr.NotFound without one.
 func (s Records) ArtifactsByHash(ctx context.Context, sha string, p RecordPage) ([]ArtifactRecord, string, error) {
 	found, next, err := s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{Sha: sha}, p)
@@ -118,7 +118,7 @@ func (s Records) ArtifactsByHash(ctx context.Context, sha string, p RecordPage) 
 	return found, next, err
 }
 
-// RunArtifacts returns a page of the artifacts of all tasks of a run, the newest first, and the
+// RunArtifacts returns a page of the artifacts of all tasks of a run, newest first, and the
 // cursor of the next page.
 func (s Records) RunArtifacts(ctx context.Context, id string, p RecordPage) ([]ArtifactRecord, string, error) {
 	r, err := s.FindRun(ctx, id)
@@ -128,7 +128,7 @@ func (s Records) RunArtifacts(ctx context.Context, id string, p RecordPage) ([]A
 	return s.artifactRecords(ctx, db.MetaflowArtifactRecordsParams{RunNumber: r.number}, p)
 }
 
-// TaskArtifacts returns a page of the artifacts of all attempts of a task, the newest first, and
+// TaskArtifacts returns a page of the artifacts of all attempts of a task, newest first, and
 // the cursor of the next page.
 func (s Records) TaskArtifacts(ctx context.Context, id string, p RecordPage) ([]ArtifactRecord, string, error) {
 	t, err := s.FindTask(ctx, id)

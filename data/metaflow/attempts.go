@@ -186,7 +186,7 @@ type TaskFilter struct {
 	Limit       int
 }
 
-// RunTasks returns a page of the tasks of a run, the newest first, and whether another page follows.
+// RunTasks returns a page of the tasks of a run, newest first, and whether another page follows.
 func (s *Service) RunTasks(ctx context.Context, r RunSummary, f TaskFilter) ([]TaskProgress, bool, error) {
 	subject, q, err := s.reader(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func (s *Service) HasRuns(ctx context.Context) (bool, error) {
 	return q.HasMetaflowRuns(ctx, subject.ProjectID)
 }
 
-// FindRuns returns runs of all flows, the newest first, and the cursor of the next page, which
+// FindRuns returns runs of all flows, newest first, and the cursor of the next page, which
 // is "" after the last one. Errors: apperr.Invalid for an unknown status or cursor.
 func (s *Service) FindRuns(ctx context.Context, f RunFilter) ([]RunSummary, string, error) {
 	subject, q, err := s.reader(ctx)

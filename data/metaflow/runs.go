@@ -152,7 +152,7 @@ func runOf(row db.MetaflowRunRow) Run {
 	}
 }
 
-// Runs returns the runs of a flow, the newest first, and the cursor of the next page, which is
+// Runs returns the runs of a flow, newest first, and the cursor of the next page, which is
 // "" after the last one; apperr.NotFound if the flow does not exist.
 func (s *Service) Runs(ctx context.Context, flow string, p Page) ([]Run, string, error) {
 	subject, q, err := s.reader(ctx)

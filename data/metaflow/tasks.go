@@ -86,7 +86,7 @@ func stepOf(r Run, row db.MetaflowStep) Step {
 	}
 }
 
-// Tasks returns the tasks of a step, the newest first, and the cursor of the next page;
+// Tasks returns the tasks of a step, newest first, and the cursor of the next page;
 // apperr.NotFound if the step does not exist.
 func (s *Service) Tasks(ctx context.Context, flow, run, step string, p Page) ([]Task, string, error) {
 	r, q, err := s.readRun(ctx, flow, run)
@@ -281,7 +281,7 @@ func insertMetadata(ctx context.Context, q *db.Queries, t Task, facts []NewMetad
 	return n, stored(err, "the metadata")
 }
 
-// Metadata returns the metadata of all attempts of a task, the newest first. Without a step and
+// Metadata returns the metadata of all attempts of a task, newest first. Without a step and
 // a task it returns that of the run.
 func (s *Service) Metadata(ctx context.Context, flow, run, step, task string) ([]Metadata, error) {
 	r, q, err := s.readRun(ctx, flow, run)

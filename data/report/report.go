@@ -65,7 +65,7 @@ type Filter struct {
 	Limit int    // 1 to 200; 0 is 50
 }
 
-// Page is a page of reports, the latest changes first.
+// Page is a page of reports, most recently changed first.
 type Page struct {
 	Reports []Row
 	Next    string // "" on the last page
@@ -167,7 +167,7 @@ func (s *Service) find(ctx context.Context, ref string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// Revisions returns revisions of a report without their texts, the latest first: those before a
+// Revisions returns revisions of a report without their texts, newest first: those before a
 // number, or from the latest for 0.
 func (s *Service) Revisions(ctx context.Context, ref string, before, limit int) ([]Revision, error) {
 	r, err := s.Get(ctx, ref) // authorizes

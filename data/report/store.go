@@ -258,7 +258,7 @@ func titleProblem(title string) string {
 func textProblem(text string) (string, error) {
 	switch {
 	case len(text) > MaxText:
-		return fmt.Sprintf("The text has %d KiB. At most %d KiB can be saved; write a second report.", len(text)>>10, MaxText>>10), nil
+		return fmt.Sprintf("The text has %d KiB, but at most %d KiB can be saved. Write a second report.", len(text)>>10, MaxText>>10), nil
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		return "The text has bytes that are not characters. Save the file as UTF-8.", nil
 	}

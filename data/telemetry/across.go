@@ -121,7 +121,7 @@ func (s *Service) Totals(ctx context.Context, q TotalsQuery) (Totals, error) {
 }
 
 // CountPoints returns the number of points that the tasks of executions reported. While ClickHouse
-// does not answer, it is the number in the spool. A point that is moved from the spool can be counted
+// does not respond, it is the number in the spool. A point that is moved from the spool can be counted
 // twice for a moment.
 func (s *Service) CountPoints(ctx context.Context, places []Place) (uint64, error) {
 	executions, projects, err := authorizeAll(ctx, places)

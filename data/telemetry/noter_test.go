@@ -20,7 +20,7 @@ func TestPointsAreReportedApartFromTheRecords(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if down {
-			return errors.New("PostgreSQL does not answer")
+			return errors.New("PostgreSQL does not respond")
 		}
 		calls = append(calls, ids)
 		return nil

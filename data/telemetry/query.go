@@ -42,7 +42,7 @@ type filter struct {
 	after marks
 }
 
-// span of keys: after < line < before; the newest first when desc.
+// span of keys: after < line < before; newest first when desc.
 type keySpan struct {
 	after, before *lineKey
 	desc          bool

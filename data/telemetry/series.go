@@ -54,7 +54,7 @@ type Series struct {
 	BySteps   bool              `json:"by_steps"` // every point has a step, and points are ordered by step; otherwise by time
 	Points    []SeriesPoint     `json:"points"`
 	Summary   Summary           `json:"summary"` // of all points, including those removed by downsampling
-	Of        int               `json:"-"`       // how many series of this name match, at least
+	Of        int               `json:"-"`       // how many series with this name match, at least
 }
 
 // SeriesPoint is one point of a curve.

@@ -89,7 +89,7 @@ func newestFirst(refs []spool.Ref, bytes int64) (newest []spool.Ref, cut bool) {
 	return refs, false
 }
 
-// latest returns the newest lines, the latest first.
+// latest returns the newest lines, newest first.
 func latest(lines []LogLine, limit int) []LogLine {
 	slices.SortFunc(lines, func(a, b LogLine) int { return compareKeys(keyOf(&b), keyOf(&a)) })
 	return lines[:min(len(lines), limit)]

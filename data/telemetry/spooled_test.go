@@ -34,7 +34,7 @@ func TestSearchesInTheSpoolAreBounded(t *testing.T) {
 	require.True(t, cut)
 	require.NotEmpty(t, newest)
 	require.Less(t, len(newest), 1000)
-	require.EqualValues(t, 1000, newest[0], "the latest first")
+	require.EqualValues(t, 1000, newest[0], "newest first")
 	none, cut := search(b.ctx, spooledBound{1 << 30, -time.Second})
 	require.True(t, cut)
 	require.Empty(t, none)

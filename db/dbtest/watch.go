@@ -20,7 +20,7 @@ type Watch struct {
 // NewWatch returns a Watch.
 func NewWatch(t testing.TB) *Watch { return &Watch{db.NewWatch(nil, nil), t} }
 
-// Run calls a loop until the test ends, and returns when n loops rest.
+// Run calls a loop until the test ends, and returns when n loops are idle.
 func (w *Watch) Run(n int, loop func(context.Context)) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
@@ -36,7 +36,7 @@ func (w *Watch) Run(n int, loop func(context.Context)) {
 	w.Rests(n)
 }
 
-// Rests waits until n loops rest.
+// Rests waits until n loops are idle.
 func (w *Watch) Rests(n int) {
 	w.t.Helper()
 	w.eventually("the loop does not rest", func() bool { return w.Resting() == n })

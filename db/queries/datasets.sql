@@ -13,7 +13,7 @@ LEFT JOIN dataset_profiles p ON p.entry_id = c.id
 ORDER BY m.name;
 
 -- name: DatasetVersions :many
--- Returns the versions of a dataset, the newest first.
+-- Returns the versions of a dataset, newest first.
 SELECT sqlc.embed(c), coalesce(p.state, '')::text AS state, coalesce((p.profile ->> 'rows')::bigint, -1)::bigint AS rows
 FROM catalogue_entries c LEFT JOIN dataset_profiles p ON p.entry_id = c.id
 WHERE c.project_id = @project_id AND c.kind = @kind AND c.name = @name AND c.id < @before

@@ -10,7 +10,7 @@ SELECT greatest(i.position, s.removed)::bigint AS position, s.position AS newest
 UPDATE inbox_feed SET position = greatest(position, @position);
 
 -- name: InboxEvents :many
--- Returns the events of a range of the feed that persons may want to know. Of the starts of nodes, these are
+-- Returns the events of a range of the feed that users may want to know about. Of the starts of nodes, these are
 -- those of executions in which nothing started before late.
 SELECT f.id, f.type, f.at, f.tenant_id, f.project_id, f.execution_id, f.subject, f.data,
     EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = f.execution_id) AS of_sweep
@@ -61,7 +61,7 @@ SELECT coalesce(
 FROM catalogue_entries c WHERE c.id = @id;
 
 -- name: InboxMembers :many
--- Returns the persons with one of the roles on a project, its team or a department.
+-- Returns the users with one of the roles on a project, its team or a department.
 SELECT DISTINCT m.user_id FROM tenancy_nodes p
 JOIN memberships m ON m.node_id = ANY (p.path)
 JOIN tenancy_nodes n ON n.id = m.node_id

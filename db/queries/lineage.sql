@@ -77,7 +77,7 @@ CROSS JOIN LATERAL (
 WHERE a.id = ANY (@artifact_ids::uuid[]);
 
 -- name: ArtifactsOfEntries :many
--- Returns the artifacts with the bytes of entries that name no artifact, the newest first.
+-- Returns the artifacts with the bytes of entries that name no artifact, newest first.
 SELECT c.id AS entry_id, a.id AS artifact_id
 FROM catalogue_entries c
 CROSS JOIN LATERAL (

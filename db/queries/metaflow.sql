@@ -145,7 +145,7 @@ ON CONFLICT ON CONSTRAINT metaflow_artifacts_pkey DO UPDATE SET name = excluded.
 RETURNING id, sha;
 
 -- name: MetaflowArtifactRecords :many
--- A page of the artifacts of a project, the newest first: one unless id is 0, those with a hash unless
+-- A page of the artifacts of a project, newest first: one unless id is 0, those with a hash unless
 -- sha is empty, those before an ID unless before is 0.
 SELECT a.*, t.step_name, coalesce(t.task_id, t.task_number::text)::text AS task_id, r.flow_id, coalesce(r.run_id, r.run_number::text)::text AS run_id
 FROM metaflow_artifacts a JOIN metaflow_tasks t ON t.task_number = a.task_number JOIN metaflow_runs r ON r.run_number = t.run_number

@@ -2,7 +2,7 @@
 SELECT EXISTS (SELECT 1 FROM metaflow_runs WHERE project_id = @project_id);
 
 -- name: FindMetaflowRuns :many
--- Runs of a project, the newest first: one of them unless run_number is 0. The filters are parts
+-- Runs of a project, newest first: one of them unless run_number is 0. The filters are parts
 -- of names and tags; an empty one matches every run. before is the number of the last run of the
 -- page before, 0 for the first page.
 SELECT * FROM metaflow_run_rows
@@ -60,7 +60,7 @@ GROUP BY t.step_name, s.state
 ORDER BY min(t.task_number);
 
 -- name: MetaflowTaskPage :many
--- Numbers of tasks of a run, the newest first, as in MetaflowStepCounts: of a step, with a state and
+-- Numbers of tasks of a run, newest first, as in MetaflowStepCounts: of a step, with a state and
 -- before a task, unless these are empty.
 SELECT t.task_number
 FROM metaflow_tasks t

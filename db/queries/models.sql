@@ -67,7 +67,7 @@ INSERT INTO model_requests (id, entry_id, project_id, name, stage, reason, propo
 VALUES (@id, @entry_id, @project_id, @name, @stage, @reason, @proposed, @checks, @requested_by, @requested_by_name, @requested_at);
 
 -- name: ModelRequests :many
--- Returns the open requests of a model, the newest first.
+-- Returns the open requests of a model, newest first.
 SELECT r.*, c.version FROM model_requests r JOIN catalogue_entries c ON c.id = r.entry_id
 WHERE r.project_id = @project_id AND r.name = @name AND r.state = 'open' ORDER BY r.id DESC LIMIT 100;
 

@@ -78,7 +78,7 @@ WHERE execution_id = @execution_id AND node_index = @node_index
 ORDER BY attempt;
 
 -- name: Tracebacks :many
--- Returns the exceptions that ended attempts of a node, the latest first.
+-- Returns the exceptions that ended attempts of a node, newest first.
 SELECT attempt, content FROM tracebacks
 WHERE execution_id = @execution_id AND node_index = @node_index
 ORDER BY attempt DESC

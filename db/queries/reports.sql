@@ -1,5 +1,5 @@
 -- name: ListReports :many
--- Returns reports whose title or text contains a pattern of LIKE, the latest changes first.
+-- Returns reports whose title or text contains a pattern of LIKE, most recently changed first.
 SELECT r.id, r.title, r.revision, r.owner_name, r.created_at, r.updated_at, r.updated_by
 FROM project_reports r JOIN report_revisions v ON v.report_id = r.id AND v.revision = r.revision
 WHERE r.project_id = @project_id
@@ -41,7 +41,7 @@ UPDATE project_reports SET title = @title, revision = @revision, updated_at = @n
 DELETE FROM project_reports WHERE id = @id;
 
 -- name: ListReportRevisions :many
--- Returns the revisions of a report without their texts, the latest first.
+-- Returns the revisions of a report without their texts, newest first.
 SELECT revision, title, note, restored_from, author_name, created_at, octet_length(body)::integer AS size
 FROM report_revisions
 WHERE report_id = @report_id AND (@before::integer = 0 OR revision < @before::integer)

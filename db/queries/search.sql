@@ -56,7 +56,7 @@ SELECT type, (max(slot) + 1)::int AS columns FROM search_fields GROUP BY type;
 SELECT next_id FROM search_index WHERE next_id IS NOT NULL FOR UPDATE SKIP LOCKED;
 
 -- name: NoteOlder :many
--- Notes the executions from next_id on, the newest first.
+-- Notes the executions from next_id on, newest first.
 WITH batch AS (SELECT e.id, e.project_id, e.created_at FROM executions e WHERE e.id <= @next_id ORDER BY e.id DESC LIMIT @max_rows)
 INSERT INTO execution_changes (execution_id, project_id, created_at)
 SELECT b.id, b.project_id, b.created_at FROM batch b ORDER BY b.id

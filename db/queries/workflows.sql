@@ -1,5 +1,5 @@
 -- name: EnsureWorkflow :one
--- Returns the workflow of this name, creates it if it is missing, and locks its row until the
+-- Returns the workflow with this name, creates it if it is missing, and locks its row until the
 -- transaction ends. This serializes the registration of versions of a workflow.
 INSERT INTO workflows (id, project_id, name, owner_team, created_at, updated_at)
 VALUES (@id, @project_id, @name, @owner_team, @at, @at)

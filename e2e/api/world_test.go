@@ -12,7 +12,7 @@ import (
 // of a dictionary of schemathesis.
 type world map[string][]string
 
-// definition is a workflow with a node that fails for good when its input says so.
+// definition is a workflow with a node that fails permanently if its input requests it.
 const definition = `{
 	"name": "api.tested", "version": "1.0.0", "owner_team": "tests", "tags": ["tested"],
 	"inputs": [{"name": "exit", "type": "Integer(min=0, max=1)", "default": 0}],

@@ -155,7 +155,7 @@ func (ts *tasks) run(k *task) {
 // workTime is how long an attempt works.
 const workTime = 30 * time.Millisecond
 
-// reportLimit bounds one try: a frozen server accepts a report and does not answer.
+// reportLimit bounds one try: a frozen server accepts a report and does not respond.
 const reportLimit = 2 * time.Second
 
 // report sends r to one server after another until one has accepted it.

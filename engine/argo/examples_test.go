@@ -106,6 +106,6 @@ func TestArgosExamplesAreDocumented(t *testing.T) {
 		}
 	}
 	slices.Sort(rows)
-	section(t, "examples", fmt.Sprintf("Of the %d files, %d are accepted unchanged. The first reason why each other file is refused:\n\n| file | why |\n|---|---|\n%s",
+	section(t, "examples", fmt.Sprintf("Of the %d files, %d are accepted unchanged. The first reason why each other file is rejected:\n\n| file | why |\n|---|---|\n%s",
 		len(files), len(files)-len(rows), strings.Join(rows, "\n")))
 }

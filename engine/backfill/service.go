@@ -35,7 +35,7 @@ type Config struct {
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
 	Every time.Duration // time between two passes over running backfills; zero means a second
-	Watch *db.Watch     // reports new backfills; nil: the loop looks for them at the interval Every
+	Watch *db.Watch     // reports new backfills; nil: the loop polls at the interval Every
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash  func(point string)
 	Logger *slog.Logger

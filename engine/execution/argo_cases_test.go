@@ -47,7 +47,7 @@ func argoCases() []argoCase {
 
 func argoFlow() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "steps: groups one after the other, the steps of a group together", spec: `
+		{group: "M1", feature: "steps: groups one after another, the steps of a group together", spec: `
 entrypoint: main
 templates:
 - name: main
@@ -153,7 +153,7 @@ templates:
 			status: query.Succeeded, states: map[string]dag.State{
 				"a": dag.Succeeded, "b": dag.Succeeded, "c": dag.Skipped, "d": dag.Succeeded, "e": dag.Skipped,
 			}},
-		{group: "M1", feature: "when: texts without quotes, numbers, in, and expressions", spec: `
+		{group: "M1", feature: "when: strings without quotes, numbers, in, and expressions", spec: `
 entrypoint: main
 arguments: {parameters: [{name: side, value: heads}, {name: "n", value: "7"}]}
 templates:
@@ -205,7 +205,7 @@ templates:
 
 func argoLoops() []argoCase {
 	return []argoCase{
-		{group: "M1", feature: "withItems: texts, numbers and mappings with {{item.field}}", spec: `
+		{group: "M1", feature: "withItems: strings, numbers and mappings with {{item.field}}", spec: `
 entrypoint: main
 templates:
 - name: main

@@ -13,7 +13,7 @@ func argoAggregates() []argoCase {
   outputs: {parameters: [{name: out, valueFrom: {path: "$DIR/{{pod.name}}"}}]}
   container: {image: busybox, command: [sh, -c], args: ["echo '{{inputs.parameters.v}}' | tee {{outputs.parameters.out.path}}; exit {{inputs.parameters.code}}"]}`
 	return []argoCase{
-		{group: "M1", feature: "output parameters of a loop stay texts, unless all are lists or mappings; results are JSON as written", spec: `
+		{group: "M1", feature: "output parameters of a loop remain strings, unless all are lists or mappings; results are JSON as written", spec: `
 entrypoint: main
 templates:
 - name: main

@@ -60,7 +60,7 @@ templates:
   - - {name: heads, template: echo, when: "1 == 1", arguments: {parameters: [{name: text, value: heads}]}}
     - {name: tails, template: echo, when: "1 == 2", arguments: {parameters: [{name: text, value: tails}]}}`,
 			status: query.Succeeded, result: map[string]any{"side": "heads", "lost": "none"}},
-		{group: "M1", feature: "{{=…}}: sprig, jsonpath, and texts that become numbers", spec: `
+		{group: "M1", feature: "{{=…}}: sprig, jsonpath, and strings that become numbers", spec: `
 entrypoint: main
 arguments: {parameters: [{name: list, value: '{"a": [1, 2]}'}]}
 templates:

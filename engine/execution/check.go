@@ -152,7 +152,7 @@ type hypotheticalLaunch struct {
 	version   workflow.Version
 	estimates map[string]query.Estimate
 	priority  query.Priority
-	id        uuid.UUID // belongs to no execution
+	id        uuid.UUID // not the ID of an execution
 }
 
 // of returns the forecast of the execution together with the node of an index, if given.

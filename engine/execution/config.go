@@ -111,7 +111,7 @@ type Config struct {
 	// Crash, when set, is called with the name of each point of a transition at which a
 	// crash must be harmless. Tests end the process there.
 	Crash func(point string)
-	// Watch reports new executions. Nil: the engine looks for them at the interval Reconcile.
+	// Watch reports new executions. Nil: the engine polls at the interval Reconcile.
 	Watch *db.Watch
 	// Reads, when set, runs the queries of the Reader, for example on a replica; nil: Pool.
 	Reads db.DBTX

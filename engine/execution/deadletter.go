@@ -42,7 +42,7 @@ type DeadLetterFilter struct {
 	Limit     int
 }
 
-// DeadLetterPage is a page of dead letters, the latest first; Next is uuid.Nil on the last
+// DeadLetterPage is a page of dead letters, newest first; Next is uuid.Nil on the last
 // page. Open counts all of the project.
 type DeadLetterPage struct {
 	DeadLetters []DeadLetter

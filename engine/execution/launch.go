@@ -41,7 +41,7 @@ type LaunchRequest struct {
 	RelaunchOf     *uuid.UUID
 	Cache          CacheUse
 	TTL            workflow.TTL // how long the execution is kept after its end; the definition sets what it leaves out
-	Sweep          *SweepRun    // nil: it belongs to no sweep
+	Sweep          *SweepRun    // nil: it is not part of a sweep
 	ScheduledAt    *time.Time   // the time of the run of the schedule that launches it; nil: no schedule does
 	By             string       // the schedule or the trigger that launches it, such as "schedule nightly"; "": the caller
 	Purpose        query.Purpose

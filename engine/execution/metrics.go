@@ -52,7 +52,7 @@ type emission struct {
 }
 
 // gather computes the emissions of the batch: realtime metrics of nodes that begin with it,
-// all metrics of nodes that end with it for good. A metric that fails adds an event and
+// all metrics of nodes that end with it permanently. A metric that fails adds an event and
 // changes nothing else; only a temporary read failure is an error.
 func (me *metrics) gather(ctx context.Context) error {
 	me.emissions = nil

@@ -35,7 +35,7 @@ type SecretService struct{ *core }
 // of secret stores are read now, so an attempt gets those that were rotated before it started.
 // It returns Forbidden for a grant of another attempt, Conflict when the attempt has ended,
 // NotFound for a secret that was deleted in the meantime, Unavailable while a secret store does not
-// answer, and Conflict when a store has no value.
+// respond, and Conflict when a store has no value.
 func (s *SecretService) OfAttempt(ctx context.Context, grants []*flowforgev1.SecretGrant) ([]string, error) {
 	scope, err := scopeOf(ctx)
 	if err != nil {

@@ -75,7 +75,7 @@ func TestListPagesAndFilters(t *testing.T) {
 	page, err := b.engine.List(b.ctx, query.Filter{Workflow: "quick", Limit: 3})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 3)
-	require.Equal(t, ids[4], page.Executions[0].ID, "the latest first")
+	require.Equal(t, ids[4], page.Executions[0].ID, "newest first")
 	page, err = b.engine.List(b.ctx, query.Filter{Workflow: "quick", Limit: 3, After: page.Next})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 2)

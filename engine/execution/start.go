@@ -133,7 +133,7 @@ func (s *Driver) submit(ctx context.Context, execution uuid.UUID, attempts []lau
 }
 
 // writeWaitReasons writes why attempts are not in the cluster yet: all of them when it does not
-// answer, otherwise those that it does not admit.
+// respond, otherwise those that it does not admit.
 func (s *Driver) writeWaitReasons(ctx context.Context, execution uuid.UUID, attempts []launcher.Attempt, e *launcher.StartError, unreachable bool) {
 	rows := make([]waitRow, 0, len(attempts))
 	for _, a := range attempts {
@@ -158,7 +158,7 @@ func (s *Driver) writeWaitReasons(ctx context.Context, execution uuid.UUID, atte
 
 // startAgain starts the attempts of queued nodes that may not have been started. A cluster
 // receives them in chunks, so that the loop handles other events in between, and one at a
-// time while it does not answer. What was decided before is written first: an attempt may read
+// time while it does not respond. What was decided before is written first: an attempt may read
 // files of attempts whose end is not written yet.
 func (la *launches) startAgain(ctx context.Context) error {
 	if len(la.uncertain) > 0 && la.loop.unwritten() {

@@ -93,7 +93,7 @@ func (s *TaskService) SignBucketRequests(ctx context.Context, m *flowforgev1.Sig
 		return nil, err
 	}
 	if len(m.GetNames()) > maxSigned {
-		return nil, apperr.New(apperr.Invalid, "At most %d requests can be signed at once.", maxSigned)
+		return nil, apperr.New(apperr.Invalid, "At most %d requests can be signed at the same time.", maxSigned)
 	}
 	switch {
 	case (m.GetInput() == "") == (m.GetOutput() == ""):

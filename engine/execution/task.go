@@ -22,7 +22,7 @@ func scopeOf(ctx context.Context) (auth.TaskScope, error) {
 		return auth.TaskScope{}, err
 	}
 	if subject.Task == nil {
-		return auth.TaskScope{}, apperr.New(apperr.Forbidden, "This call requires the token of a task.")
+		return auth.TaskScope{}, apperr.New(apperr.Forbidden, "This call requires a task token.")
 	}
 	return *subject.Task, nil
 }

@@ -48,7 +48,7 @@ func jsonPath(m *meter, args []any) (any, error) {
 			}
 		}
 		if found = next; len(found) == 0 && !many {
-			return nil, fmt.Errorf("the path %s finds nothing at %s", quoted(s[1]), quoted(step.text))
+			return nil, fmt.Errorf("the path %s has no value at %s", quoted(s[1]), quoted(step.text))
 		}
 	}
 	if many {

@@ -235,7 +235,7 @@ func TestWrongExpressionsInTags(t *testing.T) {
 		"{{=sprig.trim()}}":                            "sprig.trim: expected 1 arguments, got 0",
 		"{{=sprig.fail('because')}}":                   "sprig.fail: because",
 		"{{=sprig}}":                                   "sprig cannot be used as a value",
-		"{{=jsonpath(inputs.parameters.json, '$.q')}}": "finds nothing at «.q»",
+		"{{=jsonpath(inputs.parameters.json, '$.q')}}": "has no value at «.q»",
 		"{{=jsonpath('{', '$.q')}}":                    "is not valid JSON",
 		"{{=1.0 / 0}}":                                 "is not a number",
 	} {
@@ -377,7 +377,7 @@ func TestJSONPaths(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		`store`: `begin with $`, `$.`: `a name is missing`, `$[`: `a ] is missing`, `$['a`: `a quote is missing`, `$[x]`: `is not an index`,
-		`$[0`: `a ] is missing`, `$.a.b`: `finds nothing at «.a»`, `$.store.book[9]`: `finds nothing at «[9]»`, `$[?(@.a]`: ``, `$[?(@.a > )]`: `not valid`, `$[0:1:0]`: `above 0`, `$x`: `a dot before it`,
+		`$[0`: `a ] is missing`, `$.a.b`: `has no value at «.a»`, `$.store.book[9]`: `has no value at «[9]»`, `$[?(@.a]`: ``, `$[?(@.a > )]`: `not valid`, `$[0:1:0]`: `above 0`, `$x`: `a dot before it`,
 	} {
 		e, err := ParseArgo(`jsonpath(doc, path)`)
 		if err != nil {

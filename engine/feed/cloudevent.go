@@ -12,7 +12,7 @@ import (
 type CloudEvent struct {
 	SpecVersion     string          `json:"specversion" enum:"1.0"`
 	ID              string          `json:"id" doc:"ID, which stays the same when the event is delivered again"`
-	Source          string          `json:"source" doc:"Origin: /projects/{id}, or /tenants/{id} or / for events that belong to no project"`
+	Source          string          `json:"source" doc:"Origin: /projects/{id}, or /tenants/{id} or / for events that do not belong to a project"`
 	Type            string          `json:"type" doc:"Type of the event, such as execution.succeeded"`
 	Subject         string          `json:"subject,omitempty" doc:"Object of the event: a workflow, a node, an artifact, name@version, or an object in the audit log"`
 	Time            time.Time       `json:"time"`

@@ -35,7 +35,7 @@ type Config struct {
 	Reads  db.DBTX       // runs the queries of readers, for example on a replica; nil: Pool
 	Keep   time.Duration // how long events are kept; 0: DefaultKeep
 	Every  time.Duration // the minimum between two copies; 0: 250 ms
-	Watch  *db.Watch     // reports new events; nil: Run looks for them at the interval Every
+	Watch  *db.Watch     // reports new events; nil: Run polls at the interval Every
 	Copied func()        // called after new events were copied
 	Logger *slog.Logger
 	Now    func() time.Time

@@ -115,7 +115,7 @@ func (s *Service) position(cursor string, state db.FeedStateRow) (int64, error) 
 	}
 	if n < state.Removed {
 		return 0, apperr.New(apperr.Gone, "Events after this cursor have been removed, because the feed keeps events for %s. "+
-			"Leave out the cursor to start with the oldest event that is kept.", units.Period(s.config.Keep))
+			"Omit the cursor to start with the oldest event that is kept.", units.Period(s.config.Keep))
 	}
 	return n, nil
 }

@@ -71,22 +71,22 @@ func Events() []Description {
 	inbox, both := Mode{Inbox: true}, Mode{Inbox: true, Email: true}
 	return []Description{
 		{notify.Approval, Questions, "Approval needed", "A node of an execution that you launched, or of your project, waits for an approval.", both},
-		{ModelRequest, Questions, "Model promotion requested", "A user requests to move a version of a model of your project to another stage.", inbox},
+		{ModelRequest, Questions, "Model promotion requested", "A user requests to move a model version of your project to another stage.", inbox},
 		{notify.FirstFailure, Executions, "First failure", "A workflow that you launched fails after a success, or in its first execution.", inbox},
 		{notify.Failed, Executions, "Execution failed", "Every other failure of an execution that you launched.", inbox},
 		{notify.Recovered, Executions, "Recovery", "A workflow that you launched succeeds after a failure.", inbox},
 		{notify.Succeeded, Executions, "Execution succeeded", "An execution that you launched succeeds.", inbox},
 		{notify.Cancelled, Executions, "Execution cancelled", "An execution that you launched is cancelled.", Mode{}},
-		{notify.Slow, Executions, "Slower than usual", "An execution takes more than twice the median of the last 20 successful ones.", inbox},
+		{notify.Slow, Executions, "Slower than usual", "An execution takes more than twice the median duration of the last 20 successful ones.", inbox},
 		{StartedLate, Executions, "Started after waiting", "An execution that you launched starts after more than 10 minutes.", inbox},
-		{Reclaimed, Executions, "Capacity reclaimed", "A task of your execution is preempted because others need the capacity that it had borrowed.", inbox},
-		{SweepEnded, Executions, "Sweep ended", "A sweep that you created has ended, and you did not stop it.", inbox},
+		{Reclaimed, Executions, "Capacity reclaimed", "A task of your execution is preempted because others need the capacity that it borrowed.", inbox},
+		{SweepEnded, Executions, "Sweep ended", "A sweep that you created ends, unless you stopped it.", inbox},
 		{ScheduleFailed, Schedules, "Schedule failed", "An execution of your schedule fails.", both},
 		{notify.SchedulePaused, Schedules, "Schedule paused", "FlowForge pauses your schedule after failures, or because you lost access.", both},
-		{notify.ScheduleRefused, Schedules, "Scheduled run refused", "A run of your schedule could not launch its workflow. Sent once until a run launches again.", both},
+		{notify.ScheduleRefused, Schedules, "Scheduled run rejected", "A run of your schedule could not launch its workflow. Sent only once until a run launches the workflow again.", both},
 		{notify.TriggerPaused, Schedules, "Trigger paused", "FlowForge turns off your trigger after failed polls.", both},
-		{notify.TriggerFailed, Schedules, "Trigger failed", "Your trigger could not launch its workflow for an event. Sent once until an event launches again.", both},
-		{notify.StageChanged, Models, "Model stage changed", "Another person moves a model that you registered, or a model of your project.", inbox},
+		{notify.TriggerFailed, Schedules, "Trigger failed", "Your trigger could not launch its workflow for an event. Sent only once until an event launches the workflow again.", both},
+		{notify.StageChanged, Models, "Model stage changed", "Another person moves a model that you registered, or a model of your project, to another stage.", inbox},
 	}
 }
 

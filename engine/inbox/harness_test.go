@@ -47,7 +47,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// bundle is an installation with persons, whose permissions are those of the policies in the database.
+// bundle is an installation with users, whose permissions are those of the policies in the database.
 type bundle struct {
 	t        *testing.T
 	pool     *pgxpool.Pool

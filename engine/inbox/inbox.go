@@ -1,4 +1,4 @@
-// Package inbox notifies persons: of the ends of what they launched, of what waits for their answer, of
+// Package inbox notifies users: of the ends of what they launched, of what waits for their answer, of
 // their schedules, and of models. The leader turns events of the feed into items of inboxes and sends
 // e-mails about them. A person sees only their own items, and only those of projects that they may read.
 package inbox
@@ -58,7 +58,7 @@ type Config struct {
 
 	// Every is how often the loop looks for events and due e-mails, at most. Zero means two seconds.
 	Every time.Duration
-	// Watch reports new events and e-mails. Nil: the loop looks for them at the interval Every.
+	// Watch reports new events and e-mails. Nil: the loop polls at the interval Every.
 	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)
@@ -67,7 +67,7 @@ type Config struct {
 	Now    func() time.Time
 }
 
-// Service keeps the items and settings of persons, and creates and sends items in the process that calls
+// Service keeps the items and settings of users, and creates and sends items in the process that calls
 // Run. It is safe for concurrent use.
 type Service struct {
 	config  Config
@@ -112,7 +112,7 @@ func (s *Service) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.runFeed(ctx) })
 	if s.config.Mail.Set() {
-		all.Go(func() { s.runMail(ctx) }) // a mail server that does not answer delays no items
+		all.Go(func() { s.runMail(ctx) }) // a mail server that does not respond delays no items
 	}
 	all.Wait()
 }
@@ -142,7 +142,7 @@ func (s *Service) runMail(ctx context.Context) {
 	for ctx.Err() == nil {
 		turn, most := s.config.Watch.Turn(), s.config.Every
 		err := s.sendDue(ctx)
-		s.logged(ctx, "e-mails to persons could not be sent; the next attempt retries them", err)
+		s.logged(ctx, "e-mails to users could not be sent; the next attempt retries them", err)
 		if err == nil {
 			most = s.untilMail(ctx)
 		}

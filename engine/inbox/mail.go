@@ -18,12 +18,12 @@ const (
 	mailNone    = "NONE"
 	mailPending = "PENDING"
 	mailSent    = "SENT"
-	mailFailed  = "FAILED"  // after the last attempt, or refused for good
+	mailFailed  = "FAILED"  // after the last attempt, or rejected permanently
 	mailSkipped = "SKIPPED" // the person read the item before, or may no longer see it
 )
 
 const (
-	claimed    = 500               // items of one look
+	claimed    = 500               // items of one pass
 	lease      = 2 * message.Limit // an attempt that has not settled by then is repeated
 	maxInMail  = 50                // items that one e-mail lists
 	digestName = "inbox.digest"    // the event of an e-mail about several items

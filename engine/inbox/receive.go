@@ -51,7 +51,7 @@ func (s *Service) Receive(ctx context.Context) (more bool, err error) {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return false, err
 	}
-	// A lock is a change, and must not wake the loops that rest.
+	// A lock is a change, and must not wake idle loops.
 	news, err := s.queries.InboxHasNews(ctx)
 	if err != nil {
 		return false, fmt.Errorf("position in the feed: %w", err)
@@ -200,7 +200,7 @@ func (s *Service) awaiting(ctx context.Context, q *db.Queries, row db.InboxEvent
 	}
 	people, err := q.InboxMembers(ctx, *row.ProjectID, rolesWith(auth.ExecutionLaunch))
 	if err != nil {
-		return fmt.Errorf("find persons who can answer: %w", err)
+		return fmt.Errorf("find users who can answer: %w", err)
 	}
 	o := occurrence{
 		key: fmt.Sprintf("approval/%s", row.ID), project: *row.ProjectID, tenant: *row.TenantID, subject: of.WorkflowName, execution: row.ExecutionID, node: data.Node, at: row.At,

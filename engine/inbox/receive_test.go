@@ -34,7 +34,7 @@ func TestWhatILaunched(t *testing.T) {
 	require.Equal(t, "/executions/"+id.String(), first.Path)
 	require.Equal(t, "train failed: out of memory", b.items(ada)[1].Message.Text)
 	b.receive()
-	require.Len(t, b.items(ada), 4, "a second look finds nothing new")
+	require.Len(t, b.items(ada), 4, "a second poll returns no new events")
 
 	id = b.launched(ada)
 	b.exec("UPDATE executions SET name = 'best run' WHERE id = $1", id)

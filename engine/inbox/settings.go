@@ -74,7 +74,7 @@ func (st *Settings) check(provided bool) error {
 	st.fillDefaults()
 	for event := range st.Modes {
 		_, known := Describe(event)
-		refuse(!known, "events", "%q is not an event of inboxes.", string(event))
+		refuse(!known, "events", "%q is not an inbox event.", string(event))
 	}
 	st.Address = strings.TrimSpace(st.Address)
 	if st.Address != "" {
@@ -211,11 +211,11 @@ func receiverOf(row db.InboxPeopleRow) (receiver, error) {
 	return r, nil
 }
 
-// receivers returns the persons with these IDs.
+// receivers returns the users with these IDs.
 func receivers(ctx context.Context, q *db.Queries, ids []uuid.UUID) ([]receiver, error) {
 	rows, err := q.InboxPeople(ctx, ids)
 	if err != nil {
-		return nil, fmt.Errorf("find persons: %w", err)
+		return nil, fmt.Errorf("find users: %w", err)
 	}
 	list := make([]receiver, len(rows))
 	for i, row := range rows {

@@ -31,7 +31,7 @@ func TestWatchWakesTheLoops(t *testing.T) {
 	require.Eventually(t, func() bool { return len(m.got()) == 1 }, 20*time.Second, 5*time.Millisecond)
 }
 
-// TestReadingNothingChangesNothing: a look at a feed without news locks no row, so it wakes no loop.
+// TestReadingNothingChangesNothing: polling a feed without new events locks no row, so it wakes no loop.
 func TestReadingNothingChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

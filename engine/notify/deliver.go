@@ -16,9 +16,9 @@ import (
 
 const (
 	together = 8                 // messages that are sent at the same time
-	claimed  = 50                // messages of one look
+	claimed  = 50                // messages of one pass
 	lease    = 2 * message.Limit // an attempt that has not settled by then is repeated
-	watches  = 5 * time.Second   // between two looks for what waits
+	watches  = 5 * time.Second   // between two searches for waiting work
 	cleans   = time.Hour
 	maxLog   = 20 // attempts that a message remembers
 )

@@ -33,7 +33,7 @@ type Config struct {
 
 	// Every is how often the loop looks for due messages, at most. Zero means a second.
 	Every time.Duration
-	// Watch reports new messages. Nil: the loop looks for them at the interval Every.
+	// Watch reports new messages. Nil: the loop polls at the interval Every.
 	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)
@@ -113,16 +113,16 @@ func Events() []Description {
 		{Failed, "Execution failed", "Every failed execution."},
 		{FirstFailure, "First failure", "A workflow fails after a success, or in its first execution."},
 		{Recovered, "Recovery", "A workflow succeeds after a failure."},
-		{Slow, "Slower than usual", "An execution takes longer than the median of the last 20 successful ones."},
+		{Slow, "Slower than usual", "An execution takes longer than the median duration of the last 20 successful ones."},
 		{Succeeded, "Execution succeeded", "Every successful execution."},
 		{Cancelled, "Execution cancelled", "Every cancelled execution."},
 		{Waiting, "Waiting to start", "No node of an execution has started for some time."},
 		{Overdue, "Overdue", "An execution has not finished by its deadline."},
 		{Approval, "Approval needed", "A node waits for an approval."},
 		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures or because its owner lost access."},
-		{ScheduleRefused, "Scheduled run refused", "A run of a schedule could not launch its workflow. Sent once until a run launches again."},
+		{ScheduleRefused, "Scheduled run rejected", "A run of a schedule could not launch its workflow. Sent only once until a run launches the workflow again."},
 		{TriggerPaused, "Trigger paused", "FlowForge turned off a trigger after failed polls."},
-		{TriggerFailed, "Trigger failed", "A trigger could not launch its workflow for an event. Sent once until an event launches again."},
+		{TriggerFailed, "Trigger failed", "A trigger could not launch its workflow for an event. Sent only once until an event launches the workflow again."},
 		{StageChanged, "Model stage changed", "A version of a model moves to another stage."},
 	}
 }
@@ -134,7 +134,7 @@ type State string
 const (
 	Pending   State = "PENDING" // waits for its first or next attempt
 	Delivered State = "DELIVERED"
-	GivenUp   State = "FAILED" // after the last attempt, or refused for good
+	GivenUp   State = "FAILED" // after the last attempt, or rejected permanently
 	Muted     State = "MUTED"  // not sent, because the rule is muted
 )
 

@@ -233,10 +233,10 @@ func TestWhatWaits(t *testing.T) {
 	b.clock.add(6 * time.Minute)
 	want := map[notify.Event]string{notify.Approval: "digits.train needs an approval: review", notify.Waiting: "digits.train has waited for 6 min"}
 	require.Equal(t, want, look())
-	require.Equal(t, want, look(), "a second look finds nothing new")
+	require.Equal(t, want, look(), "a second poll returns no new events")
 }
 
-// TestEveryWaitingExecutionIsFound: also those beyond the first pages of a look, and those behind
+// TestEveryWaitingExecutionIsFound: also those beyond the first pages of a poll, and those behind
 // executions of workflows that the rule does not cover.
 func TestEveryWaitingExecutionIsFound(t *testing.T) {
 	t.Parallel()
@@ -263,7 +263,7 @@ func TestEveryWaitingExecutionIsFound(t *testing.T) {
 		return n
 	}
 	require.Equal(t, covered, stored())
-	require.Equal(t, covered, stored(), "a second look finds nothing new")
+	require.Equal(t, covered, stored(), "a second poll returns no new events")
 }
 
 func TestRulesAreChecked(t *testing.T) {
@@ -350,7 +350,7 @@ func TestStagesOfModels(t *testing.T) {
 		}
 	}
 	require.NoError(t, b.service.Watch(b.system))
-	require.NoError(t, b.service.Watch(b.system), "a second look finds nothing new")
+	require.NoError(t, b.service.Watch(b.system), "a second poll returns no new events")
 	require.Len(t, b.send(), 1)
 	got := r.requests()
 	require.Len(t, got, 1)

@@ -42,14 +42,14 @@ func Variables(event Event) []Variable {
 		list = append(list, Variable{"schedule", "the name of the schedule"}, Variable{"schedule_id", "its ID"}, Variable{"workflow", "the workflow that it launches"})
 	case ScheduleRefused:
 		list = append(list, Variable{"schedule", "the name of the schedule"}, Variable{"schedule_id", "its ID"}, Variable{"workflow", "the workflow that it launches"},
-			Variable{"run", "the run that was refused, such as 2026-11-24 02:00 CET"})
+			Variable{"run", "the run that was rejected, such as 2026-11-24 02:00 CET"})
 	case TriggerFailed:
-		list = append(list, Variable{"trigger", "the name of the trigger"}, Variable{"trigger_id", "its ID"}, Variable{"workflow", "the workflow that it launches"}, Variable{"subject", "the event, in a few words"})
+		list = append(list, Variable{"trigger", "the name of the trigger"}, Variable{"trigger_id", "its ID"}, Variable{"workflow", "the workflow that it launches"}, Variable{"subject", "a short description of the event"})
 	case TriggerPaused:
 		list = append(list, Variable{"trigger", "the name of the trigger"}, Variable{"trigger_id", "its ID"}, Variable{"workflow", "the workflow that it launches"})
 	case StageChanged:
 		list = append(list, Variable{"model", "the name of the model"}, Variable{"stage", `its new stage; "none" without one`}, Variable{"version", "the version of the model"},
-			Variable{"changed_by", "who changed the stage"}, Variable{"reason", "the reason that was entered"}, Variable{"detail", "the change in words"})
+			Variable{"changed_by", "who changed the stage"}, Variable{"reason", "the reason that was entered"}, Variable{"detail", "a description of the change"})
 	case AnyEvent:
 	}
 	return list

@@ -123,7 +123,7 @@ type list struct {
 
 // List returns options of an input of a version, for callers who may launch it. It returns NotFound
 // for an input without a source, Invalid if an input that the source reads has no value, and
-// Unavailable if the source does not answer.
+// Unavailable if the source does not respond.
 func (s *Service) List(ctx context.Context, v workflow.Version, r Request) (Page, error) {
 	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, v.ProjectID, apperr.New(apperr.NotFound, "There is no workflow %q.", v.Name))
 	if err != nil {

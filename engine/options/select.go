@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// selected returns the options of a query: one for each distinct value, the newest first.
+// selected returns the options of a query: one for each distinct value, newest first.
 func (s *Service) selected(ctx context.Context, source typeregistry.Resolved, t *typeregistry.Type) (list, error) {
 	if source.From == "executions" {
 		return s.fromExecutions(ctx, source, t)

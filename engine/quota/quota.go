@@ -35,7 +35,7 @@ type Config struct {
 	Requests fair.Vector
 	// Instance identifies this server among all servers on the database.
 	Instance string
-	Watch    *db.Watch // reports changed limits; nil: Run looks for them at the interval Poll
+	Watch    *db.Watch // reports changed limits; nil: Run polls at the interval Poll
 	Logger   *slog.Logger
 	Now      func() time.Time
 	Timing   Timing

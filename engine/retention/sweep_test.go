@@ -209,7 +209,7 @@ func TestWithoutClickHouseExecutionsStay(t *testing.T) {
 	b := setup(t, nil, func(c *Config) {
 		c.Telemetry = func(context.Context, []uuid.UUID) error {
 			if unreachable {
-				return apperr.New(apperr.Unavailable, "ClickHouse does not answer.")
+				return apperr.New(apperr.Unavailable, "ClickHouse does not respond.")
 			}
 			return nil
 		}

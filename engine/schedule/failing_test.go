@@ -25,7 +25,7 @@ func TestFailuresWait(t *testing.T) {
 		if available {
 			return auth.Local(), nil
 		}
-		return auth.Subject{}, apperr.New(apperr.Unavailable, "The directory does not answer.")
+		return auth.Subject{}, apperr.New(apperr.Unavailable, "The directory does not respond.")
 	}
 	schedules, ctx := schedule.New(config), auth.AsSystem(b.ctx)
 	b.clock.set(noon.Add(-10 * time.Second))
@@ -116,7 +116,7 @@ func TestAResumedScheduleIsNotPaused(t *testing.T) {
 	require.Equal(t, schedule.PausedByFailures, sc.Reason)
 }
 
-// TestARefusalIsRecordedOnce: until a run launches again. Persons are notified by the audit log.
+// TestARefusalIsRecordedOnce: until a run launches again. Users are notified by the audit log.
 func TestARefusalIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

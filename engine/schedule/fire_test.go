@@ -168,7 +168,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestQueueKeepsTheLimit: a look that found room launches nothing after another one took it.
+// TestQueueKeepsTheLimit: a poll that found room launches nothing after another one took it.
 func TestQueueKeepsTheLimit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -30,7 +30,7 @@ type Config struct {
 
 	// Every is the minimum time between two checks for schedules that other processes made due. Zero means a second.
 	Every time.Duration
-	// Watch reports such schedules. Nil: the loop looks for them at the interval Every.
+	// Watch reports such schedules. Nil: the loop polls at the interval Every.
 	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)

@@ -74,7 +74,7 @@ func (p *parser) person(t token) (Value, *Error) {
 	found, err := p.context.People(t.text)
 	if err != nil {
 		p.err = err
-		return v, p.at(t, "The people cannot be read.")
+		return v, p.at(t, "The users cannot be read.")
 	}
 	exact := slices.DeleteFunc(slices.Clone(found), func(one Person) bool {
 		return !strings.EqualFold(one.Name, t.text) && !strings.EqualFold(one.Email, t.text)

@@ -28,7 +28,7 @@ func TestMissingPointsDecideNothing(t *testing.T) {
 	b.report(*runs[0].ExecutionID, 0.9)
 	b.report(*runs[1].ExecutionID, 0.1)
 	b.hours(runs...) // what the driver writes after it has read the points
-	now := b.until(sw.ID, "a look", func(sw sweep.Sweep) bool { return sw.UsedGPUHours >= 2 })
+	now := b.until(sw.ID, "a poll", func(sw sweep.Sweep) bool { return sw.UsedGPUHours >= 2 })
 	require.Nil(t, now.Best)
 	require.Equal(t, 2, now.Counts.Running)
 	stop()

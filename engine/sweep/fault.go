@@ -16,7 +16,7 @@ func (s advancer) guarded(ctx context.Context, id uuid.UUID) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.config.Logger.Error("a sweep panicked, so it is paused", "sweep", id, "panic", cause, "stack", string(debug.Stack()))
-			err = s.halt(ctx, id, Paused, ReasonFault, "An internal error occurred, so the sweep is paused. Resume it to try again; the log of the server has the cause.")
+			err = s.halt(ctx, id, Paused, ReasonFault, "An internal error occurred, so the sweep was paused. Resume it to try again; the server's log contains the cause.")
 		}
 	}()
 	err = s.advance(ctx, id)

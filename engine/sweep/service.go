@@ -42,7 +42,7 @@ type Config struct {
 
 	// Every is how often the driver looks at sweeps that have not ended. Zero means a second.
 	Every time.Duration
-	// Watch reports new sweeps. Nil: the driver looks for them as often.
+	// Watch reports new sweeps. Nil: the driver polls as often.
 	Watch *db.Watch
 	// Settle is how long points of a metric may arrive after the end of a run. Zero means 3 s.
 	Settle time.Duration

@@ -96,7 +96,7 @@ func (j *Join) keyOf(c Condition, env map[string]any) (key, problem string) {
 	case string:
 		key = v
 	case nil, []any, map[string]any:
-		return "", "Its value is not a text, a number or a Boolean."
+		return "", "Its value is not a string, a number or a Boolean."
 	default:
 		key = fmt.Sprint(v)
 	}

@@ -55,7 +55,7 @@ func onS3(name string) trigger.Spec {
 	return trigger.Spec{Name: name, Kind: trigger.OnS3, S3: &trigger.S3Poll{Connection: "lake", Every: "10s"}, Inputs: map[string]any{"ref": "{{ object.key }} {{ object.change }}"}}
 }
 
-// refs are the inputs of the launched executions, the newest first.
+// refs are the inputs of the launched executions, newest first.
 func (b *bundle) refs(name string) (out []string) {
 	b.t.Helper()
 	for _, d := range b.deliveries(name) {

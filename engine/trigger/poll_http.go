@@ -204,7 +204,7 @@ func (p *poll) token(ctx context.Context, c opened) (*oauth2.Token, error) {
 	}
 	token, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, p.config.Dialer.Client(pollLimit)))
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response != nil {
-		return nil, apperr.New(apperr.Unavailable, "%s issues no access token: it responded with %s.", shortAddress(config.TokenURL), statusText(refused.Response.StatusCode))
+		return nil, apperr.New(apperr.Unavailable, "%s did not issue an access token: it responded with %s.", shortAddress(config.TokenURL), statusText(refused.Response.StatusCode))
 	}
 	if err != nil {
 		return nil, unreachable(config.TokenURL, err)

@@ -105,7 +105,7 @@ func (h *HTTPPoll) problems(refuse refuser) {
 func (b *S3Poll) problems(refuse refuser) {
 	refuse = refuse.at("s3")
 	refuse(b.Connection == "", "connection", "Choose a connection of the kind s3.")
-	refuse(len(b.Bucket) > 200 || strings.Contains(b.Bucket, "/") || unprintable(b.Bucket), "bucket", "Enter the name of a bucket, or nothing for that of the connection.")
+	refuse(len(b.Bucket) > 200 || strings.Contains(b.Bucket, "/") || unprintable(b.Bucket), "bucket", "Enter the name of a bucket, or leave the field empty to use the connection's bucket.")
 	refuse(len(b.Prefix) > 1000 || unprintable(b.Prefix), "prefix", "Enter at most 1000 characters without control characters.")
 	_, err := path.Match(b.Pattern, "")
 	refuse(err != nil || len(b.Pattern) > 200 || unprintable(b.Pattern), "pattern", "%q is not a pattern such as *.parquet", b.Pattern)

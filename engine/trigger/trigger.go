@@ -58,7 +58,7 @@ type Config struct {
 	// Acting returns a user with their current permissions, in a project.
 	Acting func(id uuid.UUID, name string, project uuid.UUID) (auth.Subject, error)
 
-	// Watch reports new events and due triggers. Nil: Run looks for them every two seconds.
+	// Watch reports new events and due triggers. Nil: Run polls every two seconds.
 	Watch *db.Watch
 	// Crash, when set, is called with the name of each point where a crash must be harmless.
 	Crash func(point string)

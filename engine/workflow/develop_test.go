@@ -74,6 +74,6 @@ func TestDevelopmentVersionsDoNotClutterLists(t *testing.T) {
 	require.Equal(t, []int{2, 1}, []int{page.Total, page.InDevelopment})
 	w, err := b.service.Get(b.ctx, "draft")
 	require.NoError(t, err)
-	require.Equal(t, "1.0.0-dev.h0", w.Versions[0].Version, "the latest first")
+	require.Equal(t, "1.0.0-dev.h0", w.Versions[0].Version, "newest first")
 	require.True(t, w.Versions[0].Development)
 }

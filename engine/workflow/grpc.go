@@ -178,7 +178,7 @@ func readGRPCRetry(p *parser, parent *object) *GRPCRetry {
 	r := &GRPCRetry{Status: o.texts(20, "status"), Limit: o.whole(defaultHTTPRetries, 1, maxHTTPRetries, "limit"), MaxDelay: o.duration(defaultHTTPDelay, "max_delay")}
 	for i, status := range r.Status {
 		if !slices.Contains(GRPCStatuses(), status) {
-			o.add(fmt.Sprintf("%s[%d]", o.at("status"), i), "This is not a status code of gRPC.%s", suggestion(strings.ToUpper(status), GRPCStatuses()))
+			o.add(fmt.Sprintf("%s[%d]", o.at("status"), i), "This is not a gRPC status code.%s", suggestion(strings.ToUpper(status), GRPCStatuses()))
 		}
 	}
 	if len(r.Status) == 0 {
@@ -218,7 +218,7 @@ func checkGRPC(c *sectionCheck) {
 	}
 	for name, value := range g.Metadata {
 		if !metadataName.MatchString(name) || strings.HasPrefix(name, "grpc-") || strings.HasSuffix(name, "-bin") || strings.ContainsAny(value, "\r\n") {
-			c.add(at+".metadata."+shorten(name, 60), "Use lower-case letters, digits, _, - and . in names, which neither begin with grpc- nor end with -bin, and texts of one line.")
+			c.add(at+".metadata."+shorten(name, 60), "Use lower-case letters, digits, _, - and . in names, which neither begin with grpc- nor end with -bin, and values without line breaks.")
 		}
 	}
 	for i, out := range c.op.Outputs {

@@ -48,7 +48,7 @@ func TestGRPC(t *testing.T) {
 		`{` + base + `, message: [1]}`:                                                              "operators[0].grpc.message: Write the message as a mapping",
 		`{` + base + `, message: {x: "{{nothing}}"}}`:                                               `operators[0].grpc.message: "nothing" is not an input`,
 		`{` + base + `, metadata: {grpc-timeout: "1"}}`:                                             "operators[0].grpc.metadata.grpc-timeout: Use lower-case letters",
-		`{` + base + `, retry: {status: [UNAVALABLE]}}`:                                             `operators[0].grpc.retry.status[0]: This is not a status code of gRPC. Did you mean "UNAVAILABLE"?`,
+		`{` + base + `, retry: {status: [UNAVALABLE]}}`:                                             `operators[0].grpc.retry.status[0]: This is not a gRPC status code. Did you mean "UNAVAILABLE"?`,
 		`{` + base + `, retry: {limit: 2}}`:                                                         "operators[0].grpc.retry.status: List the status codes",
 		`{` + base + `, descriptors: "?"}`:                                                          "operators[0].grpc.descriptors: This must be a FileDescriptorSet in base64",
 		`{` + base + `, plaintext: true, ca: x}`:                                                    "operators[0].grpc.plaintext: Without TLS",

@@ -88,7 +88,7 @@ func (h poolPages) changeLimit(ctx context.Context, name string, values url.Valu
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			fields = append(fields, apperr.Field{Path: field, Message: "Enter a whole number, or nothing for no limit."})
+			fields = append(fields, apperr.Field{Path: field, Message: "Enter a whole number, or leave the field empty for no limit."})
 		}
 		return &n
 	}

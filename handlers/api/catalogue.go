@@ -43,7 +43,7 @@ type entryInput struct {
 	URI          string                `json:"uri,omitempty" doc:"Location of data that FlowForge does not store" maxLength:"2000"`
 	File         *content.FileRef      `json:"file,omitempty" doc:"Reference to uploaded bytes: the response of POST /blobs"`
 	Metadata     map[string]any        `json:"metadata,omitempty"`
-	Artifact     *uuid.UUID            `json:"artifact,omitempty" doc:"ID of an artifact to register instead of file. The entry takes over its framework, tags and metadata"`
+	Artifact     *uuid.UUID            `json:"artifact,omitempty" doc:"ID of an artifact to register instead of file. The entry inherits its framework, tags and metadata"`
 	Metrics      map[string]float64    `json:"metrics,omitempty" doc:"Metrics of a model, in addition to numbers in its metadata" maxProperties:"200"`
 	TestSet      string                `json:"test_set,omitempty" doc:"Test set that the model's metrics were measured on" maxLength:"200"`
 }

@@ -198,7 +198,7 @@ func (h *dagAPI) inProject(ctx context.Context, project string) (context.Context
 		if len(found) > 1 {
 			message = "Several projects are called %q; use its ID."
 		}
-		return nil, apperr.InvalidFields("The request names no project.", []apperr.Field{{Path: "project_id", Message: fmt.Sprintf(message, project)}})
+		return nil, apperr.InvalidFields("The request does not specify a project.", []apperr.Field{{Path: "project_id", Message: fmt.Sprintf(message, project)}})
 	}
 	subject.TenantID, subject.ProjectID = found[0].TenantID, found[0].ID
 	return auth.WithSubject(ctx, subject), nil

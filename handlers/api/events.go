@@ -26,7 +26,7 @@ type feedQuery struct {
 	Topic       []string `query:"topic,explode" doc:"Only events of these topics (repeatable)" enum:"workflow,task,quota,artifact,audit" maxItems:"5"`
 	Type        []string `query:"type,explode" doc:"Type of events, or a pattern such as execution.* (repeatable)" maxItems:"50"`
 	ExecutionID string   `query:"execution_id" doc:"Only events of this execution" format:"uuid"`
-	AllProjects bool     `query:"all_projects" doc:"Events of all projects that you can read, and events that belong to no project"`
+	AllProjects bool     `query:"all_projects" doc:"Events of all projects that you can read, and events that do not belong to a project"`
 	Limit       int      `query:"limit" doc:"Maximum number of events" minimum:"1" maximum:"1000" default:"100"`
 }
 

@@ -22,7 +22,7 @@ type NotificationRulePath struct {
 // PutNotificationRuleInput is the request of put-notification-rule.
 type PutNotificationRuleInput struct {
 	NotificationRulePath
-	IfNoneMatch string `header:"If-None-Match" doc:"* refuses a name that exists (409)"`
+	IfNoneMatch string `header:"If-None-Match" doc:"With *, the request fails with 409 if the name already exists"`
 	Body        contract.NotificationRuleInput
 }
 

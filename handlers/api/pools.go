@@ -70,7 +70,7 @@ func (h *poolAPI) mount(api *operations) {
 		OperationID: "set-pool-access", Method: http.MethodPut, Path: "/pools/{pool}/access", Tags: []string{"Pools"},
 		Summary: "Restrict a pool to some projects, or allow every project",
 	}, h.setAccess)
-	operation(api, get("list-pool-shares", "/pools/{pool}/shares", "List the limits and the use of a pool by tenant, department, team and project", "Pools"), h.shares)
+	operation(api, get("list-pool-shares", "/pools/{pool}/shares", "List the limits and the usage of a pool by tenant, department, team and project", "Pools"), h.shares)
 	operation(api, huma.Operation{
 		OperationID: "set-pool-limit", Method: http.MethodPut, Path: "/pools/{pool}/limits/{node_id}", Tags: []string{"Pools"},
 		Summary: "Limit what a tenant, department, team or project may run in a pool, or remove the limit", DefaultStatus: http.StatusNoContent,

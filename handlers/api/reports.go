@@ -46,7 +46,7 @@ func (h *reportAPI) mount(api *operations) {
 }
 
 func (h *reportAPI) apiReports(ctx context.Context, in *struct {
-	Query string `query:"q" doc:"Text in title or text" maxLength:"200"`
+	Query string `query:"q" doc:"Text to find in the title or the text" maxLength:"200"`
 	After string `query:"after" doc:"Cursor: next from the previous response" maxLength:"200"`
 	Limit int    `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 }) (*body[contract.ReportList], error) {

@@ -22,7 +22,7 @@ type TriggerPath struct {
 // PutTriggerInput is the request of put-trigger.
 type PutTriggerInput struct {
 	TriggerPath
-	IfNoneMatch string `header:"If-None-Match" doc:"* refuses a name that exists (409)"`
+	IfNoneMatch string `header:"If-None-Match" doc:"With *, the request fails with 409 if the name already exists"`
 	Body        contract.TriggerInput
 }
 

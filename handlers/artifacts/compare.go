@@ -129,7 +129,7 @@ func contrast(m *views.ArtifactCompare) error {
 func patchOf(name string, first, other views.ComparedArtifact) (views.ArtifactPatch, error) {
 	out := views.ArtifactPatch{ID: other.Row.ID, Title: other.Row.Execution + " compared with " + first.Row.Execution}
 	if first.Preview.Text == "" || other.Preview.Text == "" {
-		out.Counts = "not compared: texts of at most 256 KiB are compared"
+		out.Counts = "not compared: the limit is 256 KiB of text"
 		return out, nil
 	}
 	p, err := change.Texts(first.Preview.Text, other.Preview.Text)

@@ -194,7 +194,7 @@ func media(v *views.Preview, a artifact.Artifact, at part, sel artifact.Selectio
 	if p.Image != nil && p.Image.Width > 0 {
 		v.Truncated = fmt.Sprintf("%d × %d pixels", p.Image.Width, p.Image.Height)
 		if p.Image.Orientation > 1 {
-			v.Truncated += ", turned by its EXIF orientation"
+			v.Truncated += ", rotated according to its EXIF data"
 		}
 	}
 }

@@ -177,7 +177,7 @@ func column(r sheet.Row) (views.PlotColumn, bool) {
 // important describes how much each input explains of the objective, over the executions with all values.
 func important(f views.PlotFrame) views.Importance {
 	if f.Objective < 0 {
-		return views.Importance{Note: "The executions have no metric and no output that is a number."}
+		return views.Importance{Note: "The executions have no metric and no numeric output."}
 	}
 	objective := f.Columns[f.Objective]
 	var inputs []views.PlotColumn

@@ -99,7 +99,7 @@ func read(p *preview.Profile) string {
 	if !p.All {
 		text = "Over the first " + units.Plural(p.Rows, "row", "rows") + ", because statistics are limited to ten minutes"
 	}
-	text += ". Distributions are of a sample of " + units.Number(preview.ProfileSample) + " values at most."
+	text += ". Distributions are based on a sample of at most " + units.Number(preview.ProfileSample) + " values."
 	if p.AllColumns > len(p.Columns) {
 		text += " The first " + units.Number(int64(len(p.Columns))) + " of " + units.Number(int64(p.AllColumns)) + " columns are described."
 	}

@@ -45,7 +45,7 @@ func queryOf(q url.Values, zone *time.Location) (query, error) {
 	if text := strings.TrimSpace(q.Get("execution")); text != "" {
 		id, err := uuid.Parse(text)
 		if err != nil {
-			fields = append(fields, apperr.Field{Path: "execution", Message: "Enter the whole ID of an execution."})
+			fields = append(fields, apperr.Field{Path: "execution", Message: "Enter the full ID of an execution."})
 		}
 		out.filter.ExecutionID = &id
 	}

@@ -23,7 +23,7 @@ const (
 	eventPageSize = 200
 )
 
-// events shows all events of an execution, the newest first.
+// events shows all events of an execution, newest first.
 func (h *Pages) events(w http.ResponseWriter, r *http.Request) error {
 	e, _, err := h.executionAndVersion(r)
 	if err != nil {
@@ -60,7 +60,7 @@ func (h *Pages) events(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.EventsOwnPage(m))
 }
 
-// events are the last events, the newest first.
+// events are the last events, newest first.
 func (x *executionView) events(ctx context.Context) (views.Events, error) {
 	list, err := x.h.Executions.LatestEvents(ctx, x.ID, query.EventFilter{Limit: eventsLooked})
 	if err != nil {
@@ -70,7 +70,7 @@ func (x *executionView) events(ctx context.Context) (views.Events, error) {
 	return views.Events{Rows: rows[:min(len(rows), eventRows)], MoreURL: views.EventsURL(x.ID.String())}, nil
 }
 
-// eventLines formats events, the newest first. It merges the events of one kind of the items
+// eventLines formats events, newest first. It merges the events of one kind of the items
 // of one fan-out into one line, at the position of the latest.
 func eventLines(clock ui.Clock, id string, list []query.Event) []views.EventRow {
 	var rows []views.EventRow

@@ -215,7 +215,7 @@ func (h *lists) fillCharts(r *http.Request, m *views.ExecutionGrid, list []query
 	c.Drawing = fields(q, "smooth", "scale", "xscale", "outliers")
 	if more := len(c.Metrics) - metricsListed; more > 0 {
 		c.Metrics = c.Metrics[:metricsListed]
-		c.More = fmt.Sprintf("%s more metrics are not listed. Add one to the address: columns=metrics.NAME~chart.", units.Number(int64(more)))
+		c.More = fmt.Sprintf("%s more metrics are not listed. Add one to the URL: columns=metrics.NAME~chart.", units.Number(int64(more)))
 	}
 	switch {
 	case all > len(list):

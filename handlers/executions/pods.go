@@ -21,7 +21,7 @@ const (
 	podEventsShown = 20 // of one attempt
 )
 
-// pods are the pods of the attempts of a node, the latest first. Attempts that are local
+// pods are the pods of the attempts of a node, newest first. Attempts that are local
 // processes have none.
 func (x *nodeView) pods(ctx context.Context) (views.AttemptPods, error) {
 	var list []query.Attempt

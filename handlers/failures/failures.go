@@ -318,7 +318,7 @@ func budgetForm(t typedBudget, problems []apperr.Field) *views.RetryBudgetForm {
 	}
 	f := &views.RetryBudgetForm{Version: t.version, Fields: []views.AdminField{
 		{ID: "budget-retries", Name: "retries", Label: "Retries", Help: "Limit for the executions of all projects together.", Value: t.retries, Error: wrong["retries"]},
-		{ID: "budget-per", Name: "per", Label: "In each", Help: "Such as 1m, 1h or 24h.", Value: t.per, Error: wrong["per"]},
+		{ID: "budget-per", Name: "per", Label: "In each", Help: "For example: 1m, 1h or 24h.", Value: t.per, Error: wrong["per"]},
 		{ID: "budget-burst", Name: "burst", Label: "At once", Help: "Maximum number of unused retries that accumulate.", Value: t.burst, Error: wrong["burst"]},
 		{ID: "budget-reason", Name: "reason", Label: "Reason", Help: "For the audit log.", Value: t.reason, Optional: true},
 	}}

@@ -38,7 +38,7 @@ func sections() []views.DocSection {
 			doc("secrets", "Passwords and keys for tasks: stored encrypted, or read from Vault, AWS, Google Cloud, files or variables."),
 			doc("states", "The states of executions, nodes and attempts."),
 			doc("argo", "Run the manifests of Argo Workflows."),
-			doc("metaflow", "Run Metaflow flows, and record the runs of Metaflow's own client."),
+			doc("metaflow", "Run Metaflow flows, and record the runs of the Metaflow client."),
 		}},
 		{Title: "Experiments and data", Docs: []views.DocLink{
 			doc("sweeps", "Launch a workflow many times with different inputs, and stop runs early."),
@@ -47,20 +47,20 @@ func sections() []views.DocSection {
 			doc("datasets", "Statistics, drift and aliases of datasets and feature sets."),
 			doc("models", "Versions, stages, approval and aliases of models."),
 			doc("lineage", "Where data and models come from and what they are used for."),
-			doc("artifacts", "Previews of tables: filters, order, statistics and their bounds."),
+			doc("artifacts", "Previews of tables: filters, sorting, statistics and limits."),
 			doc("renderers", "Custom pages that show and edit the values of your types."),
 		}},
 		{Title: "Automation", Docs: []views.DocLink{
 			doc("schedules", "Launch workflows on a schedule: cron, intervals, time zones and missed runs."),
 			doc("triggers", "Launch a workflow when another one ends, when data or a model appears, or when a webhook arrives."),
 			doc("notifications", "Your inbox, and messages about failures, approvals, schedules and models to Slack, Teams, e-mail, PagerDuty or a webhook."),
-			doc("events", "The events of tasks, executions and limits."),
+			doc("events", "The event feed: its types of events, and how to receive them."),
 		}},
 		{Title: "Operation", Docs: []views.DocLink{
 			doc("administration", "Installation, sign-in, roles, limits and backup."),
 			doc("settings", "All environment variables of the server."),
 			doc("scheduling", "Quotas, borrowing, fair shares and priorities."),
-			doc("scale", "Capacity: which component reaches its limit first, and what to set."),
+			doc("scale", "Capacity planning: bottlenecks, storage and the metrics to monitor."),
 			doc("kubernetes", "Run attempts as pods on a cluster."),
 			doc("pods", "Images, volumes, GPUs and other settings of pods."),
 			doc("workers", "Run tasks on machines outside the installation."),
@@ -72,7 +72,7 @@ func sections() []views.DocSection {
 			doc("api-compatibility", "Where the API accepts alternative names."),
 			doc("design", "The architecture and its rules."),
 			doc("folders", "The folders of the repository."),
-			doc("fresh", "Test the first commands in a minimal Debian."),
+			doc("fresh", "Test the first commands on a minimal Debian system."),
 		}},
 	}
 }

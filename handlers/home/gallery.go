@@ -29,7 +29,7 @@ func (h *Pages) gallery(w http.ResponseWriter, r *http.Request) error {
 	}
 	entry, ok := gallery.Find(name)
 	if !ok {
-		return apperr.New(apperr.NotFound, "The gallery has no page of this name.")
+		return apperr.New(apperr.NotFound, "The gallery has no page with this name.")
 	}
 	page := h.Page.Base(r, entry.Title, views.SectionNone)
 	if t := r.URL.Query().Get("theme"); t == "light" || t == "dark" {

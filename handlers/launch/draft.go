@@ -152,7 +152,7 @@ func (d *draft) show(next string, env typeregistry.Env) int {
 		values, problems := d.toForm()
 		if len(problems) > 0 {
 			d.problems = problems
-			d.failed = fmt.Sprintf("The form cannot show this: %s attention", units.Plural(len(problems), "value needs", "values need"))
+			d.failed = fmt.Sprintf("The form cannot show these values: %s attention", units.Plural(len(problems), "value needs", "values need"))
 			return http.StatusUnprocessableEntity
 		}
 		d.values, d.mode = values, next

@@ -128,7 +128,7 @@ func differingFields(p views.Provenance, form *forms.Form) *views.Provenance {
 	if n := len(p.Differs); n > 0 {
 		p.Default = units.Plural(n, "value differs", "values differ") + " from the defaults:"
 	} else {
-		p.Default = "All values are the defaults."
+		p.Default = "All values are defaults."
 		p.Reset = ""
 	}
 	return &p

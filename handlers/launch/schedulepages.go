@@ -101,7 +101,7 @@ func (h *schedulePages) changedSchedule(r *http.Request) (schedule.Schedule, err
 		return sc, apperr.New(apperr.Conflict, "The definition of %s declares this schedule. Change or remove it there, and register the definition again.", sc.Workflow)
 	}
 	if !h.Schedules.MayChange(r.Context(), sc) {
-		return sc, apperr.New(apperr.Forbidden, "Only %s, who owns the schedule, and people who can cancel the executions of others can change it.", sc.Owner.Name)
+		return sc, apperr.New(apperr.Forbidden, "Only %s, who owns the schedule, and users who can cancel other users' executions can change it.", sc.Owner.Name)
 	}
 	return sc, nil
 }

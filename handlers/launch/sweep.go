@@ -259,7 +259,7 @@ func (h *sweepPages) sweepEstimate(clock ui.Clock, p sweep.Preview) views.SweepE
 		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: e.Summary + ".", Text: p.Reason})
 	case sweep.FitUnknown:
 		e.Summary = "Ready to launch"
-		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: strings.TrimSpace("It is unknown when runs start. " + p.Reason)})
+		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "ok", Strong: "All values are valid.", Text: strings.TrimSpace("The start time of the runs is unknown. " + p.Reason)})
 	}
 	for _, text := range p.Warnings {
 		e.Verdicts = append(e.Verdicts, views.Verdict{Tone: "warn", Text: text})

@@ -46,7 +46,7 @@ func (a *API) ofAttempt(ctx context.Context, token string) (context.Context, err
 		return nil, err
 	}
 	if flow == "" {
-		return nil, apperr.New(apperr.Forbidden, "Only tasks of deployed Metaflow flows can use this service with their token. Use an API key.")
+		return nil, apperr.New(apperr.Forbidden, "Only tasks of deployed Metaflow flows can use this service with a task token. Use an API key.")
 	}
 	return auth.WithSubject(ctx, auth.ForRun(scope, flow)), nil
 }
@@ -59,7 +59,7 @@ func (a *API) reused(q request) (any, error) {
 		return nil, err
 	}
 	if subject.Task == nil {
-		return nil, apperr.New(apperr.Forbidden, "This request requires the token of a task.")
+		return nil, apperr.New(apperr.Forbidden, "This request requires a task token.")
 	}
 	origin, tasks, err := a.Executions.ReusedTasks(q.Context(), subject.Task.ExecutionID)
 	found := map[string]any{"tasks": tasks}

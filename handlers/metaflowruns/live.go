@@ -52,7 +52,7 @@ func (h *Pages) addFiles(ctx context.Context, x *taskView, m *views.MetaflowTask
 		return nil
 	}
 	if log.Cut() {
-		m.Logs.Note = "The last 5,000 lines are shown, of at most 256 KiB of each stream. Download the log for all lines."
+		m.Logs.Note = "Only the last 5,000 lines are shown, from the last 256 KiB of each stream. Download the log for all lines."
 	}
 	m.Logs.Lines, m.Logs.Cursor = x.lines(lines, x.query, 0), log.Cursor()
 	if x.query != "" {
@@ -185,7 +185,7 @@ func (p *taskPush) files(ctx context.Context, u *views.MetaflowTaskUpdate) error
 	if err == nil {
 		u.Lines = p.x.lines(lines, "", p.lines)
 		if p.log.Cut() && len(u.Lines) > 0 {
-			u.Lines[0].Cut = "Lines were left out here: too many came at once. Download the log for all lines."
+			u.Lines[0].Cut = "Some lines were omitted here because too many arrived at the same time. Download the log for all lines."
 		}
 		p.lines += len(lines)
 	}

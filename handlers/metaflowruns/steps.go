@@ -218,7 +218,7 @@ func taskFilter(q url.Values) (metaflow.TaskFilter, error) {
 	return f, nil
 }
 
-// tasks is a page of the table of tasks, the newest first.
+// tasks is a page of the table of tasks, newest first.
 func (x *runView) tasks() views.MetaflowTasks {
 	f := x.filter
 	t := views.MetaflowTasks{Action: views.MetaflowRunURL(x.flow, x.run) + "#tasks", ClearURL: x.tasksURL("", "")}

@@ -80,7 +80,7 @@ func parseRules(text string) (rules []registry.Rule, problem string) {
 		if len(words) == 4 && words[2] == "by" {
 			margin, err := strconv.ParseFloat(words[3], 64)
 			if err != nil || margin < 0 || margin != margin {
-				return nil, fmt.Sprintf("Line %d: %s is not a number from 0. Enter a margin such as 0.01.", n, words[3])
+				return nil, fmt.Sprintf("Line %d: %s is not a number of 0 or more. Enter a margin such as 0.01.", n, words[3])
 			}
 			r.Margin, words = margin, words[:2]
 		}

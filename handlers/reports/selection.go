@@ -46,7 +46,7 @@ func (h *Pages) selected(ctx context.Context, b document.Block) (selection, erro
 	}
 	_, where, err := h.Table.Parse(ctx, s.query.Where, h.Now())
 	if problem, mistaken := index.Problem(err); mistaken {
-		return s, apperr.New(apperr.Invalid, "The query %q has a mistake: %s", s.query.Where, problem.Message)
+		return s, apperr.New(apperr.Invalid, "The query %q is not valid: %s", s.query.Where, problem.Message)
 	}
 	if err != nil {
 		return s, err

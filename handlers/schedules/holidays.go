@@ -99,7 +99,7 @@ func versionOf(c schedule.Calendar) string { return c.UpdatedAt.Format(time.RFC3
 // newHolidayCalendar is the form of a new calendar.
 func (h *Pages) newHolidayCalendar(w http.ResponseWriter, r *http.Request) error {
 	if !mayEditCalendars(r) {
-		return apperr.New(apperr.Forbidden, "You cannot create calendars in this project. Ask a person who can cancel other people's executions.")
+		return apperr.New(apperr.Forbidden, "You cannot create calendars in this project. Ask a user who can cancel other users' executions.")
 	}
 	return h.renderCalendar(w, r, http.StatusOK, nil, calendarForm{weekend: []string{"SAT", "SUN"}, zone: h.Page.Clock(r).Zone}, nil)
 }

@@ -107,7 +107,7 @@ func (m *masks) keep(id uuid.UUID, k *knownMask) {
 }
 
 // of returns the masker of the execution of scope. It fails if it cannot read a stored value, so
-// that no value passes unmasked. It uses the last values of secret stores that do not answer.
+// that no value passes unmasked. It uses the last values of secret stores that do not respond.
 func (m *masks) of(ctx context.Context, scope auth.TaskScope) (*masking.Masker, error) {
 	m.mu.Lock()
 	k := m.known[scope.ExecutionID]

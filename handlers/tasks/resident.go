@@ -20,7 +20,7 @@ func (t *API) TakeWork(ctx context.Context, req *connect.Request[flowforgev1.Tak
 	}
 	token, ok := strings.CutPrefix(req.Header().Get("Authorization"), "Bearer ")
 	if !ok {
-		return nil, apperr.New(apperr.Unauthenticated, "Send the token of the pool as \"Authorization: Bearer …\".")
+		return nil, apperr.New(apperr.Unauthenticated, "Send the pool token as \"Authorization: Bearer …\".")
 	}
 	ctx, cancel := web.EndAtStop(ctx)
 	defer cancel()

@@ -97,7 +97,7 @@ func (t *API) Calls() []unixrpc.Method {
 func (t *API) task(ctx context.Context, header http.Header, taskID, executionID string) (context.Context, auth.TaskScope, error) {
 	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return nil, auth.TaskScope{}, apperr.New(apperr.Unauthenticated, "Send the token of the task as \"Authorization: Bearer …\".")
+		return nil, auth.TaskScope{}, apperr.New(apperr.Unauthenticated, "Send the task token as \"Authorization: Bearer …\".")
 	}
 	scope, err := t.Signer.Verify(token, t.Now())
 	if err != nil {

@@ -81,7 +81,7 @@ func (h workers) Leave(ctx context.Context, req *connect.Request[flowforgev1.Lea
 func poolToken(header http.Header) (string, error) {
 	token, ok := strings.CutPrefix(header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return "", apperr.New(apperr.Unauthenticated, "Send the token of the pool as \"Authorization: Bearer …\".")
+		return "", apperr.New(apperr.Unauthenticated, "Send the pool token as \"Authorization: Bearer …\".")
 	}
 	return token, nil
 }

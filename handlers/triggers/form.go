@@ -140,7 +140,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, forme
 		Name: t.name, Sources: t.sources, Filter: t.filter, Workflow: t.workflow, Version: t.version, Inputs: t.inputs, Priority: t.priority, Enabled: t.enabled,
 		SourcesLabel: wordsOf(t.kind).sources, SourcesHelp: wordsOf(t.kind).help,
 		FilterHelp: "An expression. The trigger launches only if it is true, such as " + wordsOf(t.kind).filter,
-		InputsHelp: "A JSON object. Texts can contain expressions: " + wordsOf(t.kind).inputs,
+		InputsHelp: "A JSON object. Strings can contain expressions: " + wordsOf(t.kind).inputs,
 	}
 	if former != "" {
 		m.Page = h.Page.Base(r, "Edit "+former, views.SectionTriggers, views.Crumb{Name: "Triggers", URL: views.TriggersURL()}, views.Crumb{Name: former, URL: views.TriggerURL(former)})

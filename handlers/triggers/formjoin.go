@@ -171,7 +171,7 @@ func waitOptions(chosen string) []ui.Option {
 		"artifact", "A new artifact",
 		"execution:SUCCEEDED", "An execution succeeds", "execution:FAILED", "An execution fails", "execution:CANCELLED", "An execution is cancelled",
 		"execution:SUCCEEDED,FAILED,CANCELLED", "An execution ends",
-		"event", "An event of the feed",
+		"event", "An event in the feed",
 		"webhook", "A webhook arrives", "http:changes", "An address changes", "http:appears", "An address appears", "s3", "An object in a bucket",
 	}
 	if !slices.Contains(pairs, chosen) && chosen != "" {

@@ -28,23 +28,23 @@ func wordsOf(kind trigger.Kind) words {
 		return words{
 			name: "Model", short: "A new version or stage", sources: "Models", help: "One name or pattern per line, such as digits or vision-*",
 			filter: `model.version != "1.0.0"`, inputs: `{"model": "{{ model.value }}"}`,
-			event: "Expressions can read a model with name, version, value and more; after a change of the stage, also stage and reason.",
+			event: "Expressions can read a model with name, version, value and more; after a stage change, also stage and reason.",
 		}
 	case trigger.OnEvent:
 		return words{
-			name: "Event", short: "Any event of the feed", sources: "Types of events", help: "One type or pattern per line, such as quota.updated or node.retrying",
+			name: "Event", short: "Any event in the feed", sources: "Event types", help: "One type or pattern per line, such as quota.updated or node.retrying",
 			filter: `event.data.workflow == "digits.train"`, inputs: `{"message": "{{ event.data.message }}"}`,
 			event: "Expressions can read an event with type, topic, subject, time, execution_id and data.",
 		}
 	case trigger.OnWebhook:
 		return words{
 			name: "Webhook", short: "A signed HTTP request", filter: `payload.ref == "refs/heads/main"`, inputs: `{"commit": "{{ payload.after }}"}`,
-			event: "Expressions can read the payload, headers with names in lower case, and the query.",
+			event: "Expressions can read the payload, the headers (with lower-case names) and the query.",
 		}
 	case trigger.OnHTTP:
 		return words{
 			name: "HTTP address", short: "The response changes", filter: `http.body.status == "final"`, inputs: `{"version": "{{ http.body.version }}"}`,
-			event: "Expressions can read http with url, status, etag, last_modified, content_type and body: the value of a JSON response, or a text.",
+			event: "Expressions can read http with url, status, etag, last_modified, content_type and body: the value of a JSON response, or the text of another response.",
 		}
 	case trigger.OnS3:
 		return words{
@@ -53,8 +53,8 @@ func wordsOf(kind trigger.Kind) words {
 		}
 	case trigger.OnAll:
 		return words{
-			name: "Several events", short: "All events have happened", filter: "images.version == labels.version", inputs: `{"images": "{{ images.value }}"}`,
-			event: "Expressions can read the event of each condition by its name, such as push.payload of a webhook, and join with key and started.",
+			name: "Several events", short: "All events have occurred", filter: "images.version == labels.version", inputs: `{"images": "{{ images.value }}"}`,
+			event: "Expressions can read the event of each condition by the condition's name, such as push.payload for a webhook, and join with key and started.",
 		}
 	case trigger.OnExecution:
 	}
@@ -99,7 +99,7 @@ func exampleOfKind(kind trigger.Kind) map[string]any {
 	case trigger.OnEvent:
 		return map[string]any{"event": map[string]any{
 			"type": "node.retrying", "topic": "task", "subject": "train", "execution_id": "01a20ed6-0642-7cf9-a767-37d43b5c9263",
-			"data": map[string]any{"workflow": "digits.train", "node": "train", "message": "The attempt failed; it is repeated."},
+			"data": map[string]any{"workflow": "digits.train", "node": "train", "message": "The attempt failed and is retried."},
 		}}
 	case trigger.OnWebhook:
 		return map[string]any{"payload": map[string]any{"ref": "refs/heads/main"}, "headers": map[string]any{}, "query": map[string]any{}}

@@ -54,7 +54,7 @@ func NewMetrics(version string, maxTenants int) *Metrics {
 	m.delayed = m.counter("retries_delayed_total", "Retries that were delayed because a retry budget was exhausted.").WithLabelValues()
 	m.swept = m.counter("swept_total", "Executions, artifacts, blobs, bytes, versions and sweeps of inputs that cleanups removed.", "what")
 	m.breakers = m.counter("breaker_changes_total", "Circuit breakers that opened or closed.", "to")
-	m.refused = m.counter("workflow_series_refused_total", "Series of workflow metrics that were refused because their project has reached its limit.").WithLabelValues()
+	m.refused = m.counter("workflow_series_refused_total", "Series of workflow metrics that were rejected because their project has reached its limit.").WithLabelValues()
 	m.launchErrors = m.counter("launcher_errors_total", "Calls to the launcher that failed and are retried.", "call")
 	m.finished = m.counter("executions_finished_total", "Executions that have ended, counted by the server that delivered their completion event.", "state", "tenant")
 	m.httpMetrics()

@@ -287,7 +287,7 @@ func (s *snapshot) local(emit func(family)) {
 			f.add(v.value)
 			emit(f)
 		}
-		refused := gauges("spool_refused_total", "Log lines and metric points that were refused because the spool or its disk was full.")
+		refused := gauges("spool_refused_total", "Log lines and metric points that were rejected because the spool or its disk was full.")
 		refused.kind = prometheus.CounterValue
 		refused.add(float64(spool.Refused))
 		emit(refused)

@@ -24,7 +24,7 @@ func accountEntries() []Entry {
 		{"login-link", "Sign in: from the link", login(views.Login{Token: "t0ken"})},
 		{"login-error", "Sign in: used link", login(views.Login{Message: "This login link was used already or has expired."})},
 		{"login-providers", "Sign in: by providers", login(views.Login{Providers: providers})},
-		{"login-refused", "Sign in: a provider refused", login(views.Login{Providers: providers[:1], Message: "Meridian SSO denied access, or you cancelled."})},
+		{"login-refused", "Sign in: a provider denied access", login(views.Login{Providers: providers[:1], Message: "Meridian SSO denied access, or you cancelled."})},
 		{"signed-out", "Signed out, on to the provider", func(f views.Page) templ.Component {
 			return views.SignedOutPage(views.SignedOut{Page: alone(f, "Signed out"), Provider: "Meridian SSO", URL: "#"})
 		}},

@@ -20,7 +20,7 @@ func eventEntries() []Entry {
 		{"events-wrong", "Events: wrong filter", func(f views.Page) templ.Component {
 			m := feed(f)
 			m.Rows, m.Filtered, m.Execution, m.StreamURL, m.Pager = nil, true, "12", "", ui.Pager{}
-			m.Problem = "Enter the whole ID of an execution."
+			m.Problem = "Enter the full ID of an execution."
 			return views.FeedPage(m)
 		}},
 		{"consumers", "Consumers of events", func(f views.Page) templ.Component {

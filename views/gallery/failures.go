@@ -82,7 +82,7 @@ func retryBudgets(f views.Page, refused bool) views.RetryBudgets {
 	reason := field("reason", "Reason", "For the audit log.", "")
 	reason.Optional = true
 	form := &views.RetryBudgetForm{Version: "3", Set: true, Fields: []views.AdminField{
-		field("retries", "Retries", "Limit for the executions of all projects together.", "600"), field("per", "In each", "Such as 1m, 1h or 24h.", "1h"),
+		field("retries", "Retries", "Limit for the executions of all projects together.", "600"), field("per", "In each", "For example: 1m, 1h or 24h.", "1h"),
 		field("burst", "At once", "Maximum number of unused retries that accumulate.", "100"), reason,
 	}}
 	m := views.RetryBudgets{

@@ -47,7 +47,7 @@ func secretEntries() []Entry {
 			form := secretStoreForm()
 			form.Name, form.NameFixed = "", false
 			return views.NewSecretStorePage(views.NewSecretStore{Page: frame(f, "New secret store", views.SectionAdmin), Form: &form, Kinds: []views.ConnectionKind{
-				{Label: "Vault", Summary: "HashiCorp Vault or OpenBao: an engine KV version 2.", URL: views.NewSecretStoreURL("vault"), Chosen: true},
+				{Label: "Vault", Summary: "HashiCorp Vault or OpenBao: a KV version 2 engine.", URL: views.NewSecretStoreURL("vault"), Chosen: true},
 				{Label: "Files", URL: views.NewSecretStoreURL("file")},
 			}})
 		}},
@@ -85,7 +85,7 @@ func secretStoreForm() views.ConnectionForm {
 	return views.ConnectionForm{
 		Store: true, Action: "#", Kind: "vault", Name: "vault", NameFixed: true, Description: "Of the platform team",
 		Fields: []views.ConnectionInput{
-			{Name: "address", Label: "Address", Help: "Such as https://vault.example.com:8200.", Value: "https://vault.example.com:8200", Required: true},
+			{Name: "address", Label: "Address", Help: "For example: https://vault.example.com:8200.", Value: "https://vault.example.com:8200", Required: true},
 			{Name: "authentication", Label: "Authentication", Options: []ui.Option{{Value: "approle", Name: "AppRole", Selected: true}, {Value: "token", Name: "Token"}}},
 			{Name: "role_id", Label: "Role ID", Value: "forge", For: "approle"},
 			{Name: "secret_id", Label: "Secret ID", Secret: true, Kept: true, For: "approle"},

@@ -55,7 +55,7 @@ func newTriggerForm(f views.Page, kind, name string) views.TriggerForm {
 	return views.TriggerForm{
 		Page: frame(f, "New trigger", views.SectionTriggers), Heading: "New trigger", Action: "#", Cancel: "#", Kind: kind, Kinds: triggerKinds(name),
 		FilterHelp: "An expression. The trigger launches only if it is true, such as object.size > 0", Workflow: "digits.train", Workflows: []string{"digits.train"},
-		Inputs: "{\n  \"file\": \"{{ object.uri }}\"\n}", InputsHelp: `A JSON object. Texts can contain expressions: {"file": "{{ object.uri }}"}`, Enabled: true,
+		Inputs: "{\n  \"file\": \"{{ object.uri }}\"\n}", InputsHelp: `A JSON object. Strings can contain expressions: {"file": "{{ object.uri }}"}`, Enabled: true,
 	}
 }
 

@@ -61,7 +61,7 @@ func triggerPage(f views.Page) views.Trigger {
 			{TriggerOutcome: outcome("FAILED", "Failed", 2*time.Hour), Subject: "push", Message: "The launch has invalid values. inputs.commit: Enter a value.", Payload: "{}"},
 			{TriggerOutcome: outcome("FAILED", "Rejected", 3*time.Hour), Subject: "push", Message: "The signature in X-Hub-Signature-256 does not match the secret."},
 		},
-		Pager: ui.Pager{Text: "4 deliveries"}, Event: "{\n  \"payload\": {\"ref\": \"refs/heads/main\", \"after\": \"3f1c9ab\"}\n}", EventHelp: "Expressions can read the payload, headers with names in lower case, and the query.", TestURL: "#",
+		Pager: ui.Pager{Text: "4 deliveries"}, Event: "{\n  \"payload\": {\"ref\": \"refs/heads/main\", \"after\": \"3f1c9ab\"}\n}", EventHelp: "Expressions can read the payload, the headers (with lower-case names) and the query.", TestURL: "#",
 		Trial: &views.TriggerTrial{TriggerOutcome: outcome("SUCCEEDED", "Would launch", 0), Inputs: "{\n  \"commit\": \"3f1c9ab\"\n}"},
 	}
 }
@@ -73,14 +73,14 @@ func triggerForm(f views.Page) views.TriggerForm {
 		Errors: map[string]string{"filter": `Unknown name "payload". Expressions of this trigger read execution.`, "workflow": "Choose the workflow to launch."},
 		Name:   "evaluate-after-train", Sources: "digits.*", SourcesLabel: "Workflows whose executions end", SourcesHelp: "One name or pattern per line, such as digits.*", States: []views.NotificationChoice{{Value: "SUCCEEDED", Label: "Succeeded", Chosen: true}, {Value: "FAILED", Label: "Failed"}, {Value: "CANCELLED", Label: "Cancelled"}},
 		Filter: "payload.accuracy > 0.9", FilterHelp: "An expression. The trigger launches only if it is true, such as execution.outputs.accuracy > 0.9",
-		Workflows: []string{"digits.train"}, Inputs: "{}", InputsHelp: `A JSON object. Texts can contain expressions: {"accuracy": "{{ execution.outputs.accuracy }}"}`, Enabled: true,
+		Workflows: []string{"digits.train"}, Inputs: "{}", InputsHelp: `A JSON object. Strings can contain expressions: {"accuracy": "{{ execution.outputs.accuracy }}"}`, Enabled: true,
 	}
 }
 
 func triggerKinds(current string) (list []views.TriggerKind) {
 	for _, k := range [][2]string{
-		{"After an execution", "A workflow succeeds or fails"}, {"Artifact", "A task produces an artifact"}, {"Dataset", "A version is registered"}, {"Model", "A new version or stage"}, {"Event", "Any event of the feed"},
-		{"Webhook", "A signed HTTP request"}, {"HTTP address", "The response changes"}, {"Bucket", "An object appears in S3"}, {"Several events", "All events have happened"},
+		{"After an execution", "A workflow succeeds or fails"}, {"Artifact", "A task produces an artifact"}, {"Dataset", "A version is registered"}, {"Model", "A new version or stage"}, {"Event", "Any event in the feed"},
+		{"Webhook", "A signed HTTP request"}, {"HTTP address", "The response changes"}, {"Bucket", "An object appears in S3"}, {"Several events", "All events have occurred"},
 	} {
 		list = append(list, views.TriggerKind{Name: k[0], Help: k[1], URL: "#", Current: k[0] == current})
 	}
@@ -93,6 +93,6 @@ func modelTriggerForm(f views.Page) views.TriggerForm {
 		Name: "deploy", Sources: "digits", SourcesLabel: "Models", SourcesHelp: "One name or pattern per line, such as digits or vision-*",
 		Stages:     []views.NotificationChoice{{Value: "staging", Label: "Staging"}, {Value: "production", Label: "Production", Chosen: true}, {Value: "archived", Label: "Archived"}, {Value: "none", Label: "None"}},
 		FilterHelp: `An expression. The trigger launches only if it is true, such as model.version != "1.0.0"`, Workflow: "digits.serve", Workflows: []string{"digits.serve"},
-		Inputs: "{\n  \"model\": \"{{ model.value }}\"\n}", InputsHelp: `A JSON object. Texts can contain expressions: {"model": "{{ model.value }}"}`, Enabled: true,
+		Inputs: "{\n  \"model\": \"{{ model.value }}\"\n}", InputsHelp: `A JSON object. Strings can contain expressions: {"model": "{{ model.value }}"}`, Enabled: true,
 	}
 }

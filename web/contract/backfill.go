@@ -10,7 +10,7 @@ import (
 type BackfillInput struct {
 	Schedule    uuid.UUID `json:"schedule" doc:"ID of the schedule"`
 	From        time.Time `json:"from" doc:"Start of the range, inclusive"`
-	Until       time.Time `json:"until" doc:"End of the range, exclusive; must be after from. An end that is at most a day ahead means now; later ones are refused"`
+	Until       time.Time `json:"until" doc:"End of the range, exclusive; must be after from. An end that is at most a day ahead means now; later ones are rejected"`
 	Rerun       string    `json:"rerun,omitempty" enum:"missing,failed,all" default:"missing" doc:"Which times run again that already have an execution: none, those whose execution failed or was cancelled, or all. Executions that are still active are kept"`
 	NewestFirst bool      `json:"newest_first,omitempty" doc:"Launch the newest time first; by default, the oldest time is first"`
 	Parallelism int       `json:"parallelism,omitempty" minimum:"0" maximum:"100" doc:"Maximum number of concurrent executions; 0 or absent means 4"`

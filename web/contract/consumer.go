@@ -10,10 +10,10 @@ import (
 type EventConsumerInput struct {
 	Name        string   `json:"name" minLength:"1" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9_.-]*$" doc:"Name, unique in the project or among the consumers of all projects"`
 	Topics      []string `json:"topics,omitempty" maxItems:"5" enum:"workflow,task,quota,artifact,audit" doc:"Topics; defaults to all except audit, which requires the permission to read the audit log"`
-	Types       []string `json:"types,omitempty" maxItems:"50" doc:"Types of events, or patterns such as execution.*; defaults to all"`
+	Types       []string `json:"types,omitempty" maxItems:"50" doc:"Event types, or patterns such as execution.*; defaults to all"`
 	Start       string   `json:"start,omitempty" pattern:"^(oldest|newest|[0-9]{1,18})$" default:"newest" doc:"Where the consumer starts. oldest is the oldest event that is kept, newest is only new events, and a cursor is the events after it"`
 	MaxTries    int      `json:"max_tries,omitempty" minimum:"1" maximum:"100" default:"10" doc:"Number of failures after which an event becomes a dead letter"`
-	AllProjects bool     `json:"all_projects,omitempty" doc:"True for events of all projects and events that belong to no project; only for administrators of the installation"`
+	AllProjects bool     `json:"all_projects,omitempty" doc:"True for events of all projects and events that do not belong to a project; only for administrators of the installation"`
 }
 
 // EventConsumer is a consumer and how far it is behind.

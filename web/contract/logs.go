@@ -21,7 +21,7 @@ type LogLineBody struct {
 	Machine   string          `json:"node_name,omitempty" doc:"Machine that the attempt runs on"`
 }
 
-// LogHits are lines of the logs of many executions, the latest first.
+// LogHits are lines of the logs of many executions, newest first.
 type LogHits struct {
 	Lines    []LogHit  `json:"lines"`
 	From     time.Time `json:"from" doc:"Start of the search: only executions launched since then were searched"`

@@ -68,7 +68,7 @@ type ReportRevisionBody struct {
 	Text string `json:"text"`
 }
 
-// ReportHistory are the revisions of a report, the latest first.
+// ReportHistory are the revisions of a report, newest first.
 type ReportHistory struct {
 	Revisions []ReportRevision `json:"revisions"`
 	Next      int              `json:"next,omitempty" doc:"Cursor for the next page; pass it as before"`

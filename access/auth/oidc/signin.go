@@ -61,7 +61,7 @@ func (p *Provider) Begin(ctx context.Context, next string) (string, Attempt, err
 // Finish returns the identity for the query of the callback. It returns
 // apperr.Unauthenticated, with a message for the person, when the query does not belong
 // to a or the provider refused, and apperr.Unavailable when the provider does not
-// answer.
+// respond.
 func (p *Provider) Finish(ctx context.Context, a Attempt, query url.Values) (Identity, error) {
 	if err := p.checkAnswer(a, query); err != nil {
 		return Identity{}, err

@@ -64,7 +64,7 @@ type Tasks struct {
 	DefaultCPUMillis int           `env:"FLOWFORGE_DEFAULT_CPU_MILLIS" envDefault:"100" doc:"CPU request of tasks that set none, in millicores; “0” requests nothing"`
 	DefaultMemoryMiB int           `env:"FLOWFORGE_DEFAULT_MEMORY_MIB" envDefault:"256" doc:"memory request of tasks that set none, in MiB; “0” requests nothing"`
 	GPUs             string        `env:"FLOWFORGE_GPUS" shown:"from “nvidia-smi”" doc:"GPUs for local tasks, by type: “A100:4,H100:2”"`
-	LocalImages      string        `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host” runs commands that name an image, such as those in Argo manifests, on this machine without the image; otherwise, local launches refuse them"`
+	LocalImages      string        `env:"FLOWFORGE_LOCAL_IMAGES" oneof:"host" doc:"“host” runs commands that name an image, such as those in Argo manifests, on this machine without the image; otherwise, local launches reject them"`
 	Python           string        `env:"FLOWFORGE_PYTHON" shown:"“python3”" doc:"interpreter of Python tasks and of the environments for their requirements"`
 	SweepPython      string        `env:"FLOWFORGE_SWEEP_PYTHON" shown:"an environment in the data directory, created when the first sweep needs it" doc:"interpreter with Optuna, for sweeps that use tpe (docs/sweeps.md)"`
 	WarmParents      int           `env:"FLOWFORGE_PYTHON_WARM" envDefault:"8" min:"0" doc:"maximum number of warm Python processes, one per environment, on this machine and in each warm pod; attempts are forks of them. With “0”, every attempt starts an interpreter (docs/python.md)"`
@@ -102,7 +102,7 @@ type Metaflow struct {
 	Endpoints Names `env:"FLOWFORGE_METAFLOW_ENDPOINTS" shown:"none; credentials for every host and the server's machine without sign-in" doc:"hosts with or without ports, such as “minio.example.com:9000”, to which the server sends credentials of datastores of projects, and to which it connects even on its own machine, on link-local addresses and on cloud metadata addresses. Amazon S3 needs no entry. Hosts that are not listed can serve only public buckets"`
 }
 
-// Mail is the mail server for notifications of persons.
+// Mail is the mail server for personal notifications.
 type Mail struct {
 	Host         string `env:"FLOWFORGE_MAIL_HOST" doc:"mail server; without one, users receive notifications only in their inbox (docs/notifications.md). Set it on every server"`
 	Port         int    `env:"FLOWFORGE_MAIL_PORT" envDefault:"587" min:"1" doc:"port of the mail server"`

@@ -132,7 +132,7 @@ func (c *Client) owns(there metav1.Object, attempt launcher.Attempt) bool {
 }
 
 // createSecret creates the Secret of an attempt. An existing one has the same content.
-// Next to a new pod, however, it may belong to an earlier pod of this name and be deleted
+// Next to a new pod, however, it may belong to an earlier pod with this name and be deleted
 // with it; then it is created again.
 func (c *Client) createSecret(ctx context.Context, secret *corev1.Secret, fresh bool) error {
 	call, cancel := context.WithTimeout(ctx, callTimeout)

@@ -28,7 +28,7 @@ type jobSets struct {
 }
 
 // hasJobSets reports whether gangs are created as JobSets. When the cluster does not
-// answer, the last answer remains valid; without one, the error is returned: a guess
+// respond, the last answer remains valid; without one, the error is returned: a guess
 // could create the pods of a gang next to the JobSet of an earlier process.
 func (c *Client) hasJobSets() (bool, error) {
 	c.jobSets.mu.Lock()

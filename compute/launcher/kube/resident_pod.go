@@ -36,7 +36,7 @@ type residentSpec struct {
 }
 
 // residentAttempt returns the attempt from which a warm pod is built: the common part of
-// all attempts of its pool. It belongs to no execution and ends when it is idle.
+// all attempts of its pool. It does not belong to an execution and ends when it is idle.
 func residentAttempt(p launcher.ResidentPool, name string) (launcher.Attempt, error) {
 	attempt, ok := proto.Clone(p.Attempt).(launcher.Attempt)
 	if !ok {

@@ -261,7 +261,7 @@ func (l *Launcher) call(ctx context.Context, do func(context.Context) error) err
 	if known {
 		err := do(ctx)
 		if connect.CodeOf(err) == connect.CodeInvalidArgument {
-			return apperr.Wrap(apperr.Invalid, err, "The local task runner refused the attempt.")
+			return apperr.Wrap(apperr.Invalid, err, "The local task runner rejected the attempt.")
 		}
 		if err == nil {
 			return nil

@@ -144,7 +144,7 @@ func clickHouseList(list []any) (string, error) {
 		case json.Number, bool:
 			parts[i], _ = text(v)
 		default:
-			return "", errors.New("use a list of numbers or texts")
+			return "", errors.New("use a list of numbers or strings")
 		}
 	}
 	return "[" + strings.Join(parts, ",") + "]", nil

@@ -116,7 +116,7 @@ func postgresArgs(values map[string]any) (pgx.NamedArgs, error) {
 				}
 				t, ok := text(item)
 				if !ok {
-					return nil, fmt.Errorf("the parameter %s is a list of lists or objects; use a list of numbers or texts", name)
+					return nil, fmt.Errorf("the parameter %s is a list of lists or objects; use a list of numbers or strings", name)
 				}
 				list[i] = &t
 			}

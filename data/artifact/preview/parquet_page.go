@@ -204,7 +204,7 @@ func (c *cursor) open2(h *format.PageHeader, raw []byte) error {
 
 var errPage = bad("A page is damaged.")
 
-// passAtOnce is how many values are passed over between two looks at the clock.
+// passAtOnce is how many values are passed over between two checks of the clock.
 const passAtOnce = 1 << 16
 
 // skip passes over rows.

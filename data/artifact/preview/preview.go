@@ -64,7 +64,7 @@ type budget struct {
 	tick  int
 }
 
-// clockEvery is how many rows are read between two looks at the clock.
+// clockEvery is how many rows are read between two checks of the clock.
 const clockEvery = 256
 
 // late reports whether the time is over.

@@ -33,7 +33,7 @@ func (t Task) cards() ([]string, error) {
 	return []string{path.Join(cardFolder, folder), folder}, nil
 }
 
-// Cards returns the cards of all attempts of a task, the newest first.
+// Cards returns the cards of all attempts of a task, newest first.
 func Cards(ctx context.Context, store Store, t Task) ([]Card, error) {
 	folders, err := t.cards()
 	if err != nil {

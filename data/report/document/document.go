@@ -95,7 +95,7 @@ func Parse(text string) (Document, error) {
 			continue
 		}
 		if blocks++; blocks > MaxBlocks {
-			d.Problems = append(d.Problems, Problem{p.Fence.Line, fmt.Sprintf("A report has at most %d live blocks. Remove some, or write a second report.", MaxBlocks)})
+			d.Problems = append(d.Problems, Problem{p.Fence.Line, fmt.Sprintf("A report can have at most %d live blocks. Remove some, or write a second report.", MaxBlocks)})
 			break
 		}
 		block, problems := blockOf(*p.Fence)

@@ -49,14 +49,14 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		"two selections":     {block("{chart}", "metric: a", "view: b", "executions: c"), "Use executions, or view and where, not both."},
 		"no id":              {block("{sweep}"), "{sweep} needs an id"},
 		"empty value":        {block("{execution}", "id:"), "Line 2: Enter one value."},
-		"nested value":       {block("{table}", "view: {a: b}"), "Line 2: The option view must be a text, a number, or a list of them."},
+		"nested value":       {block("{table}", "view: {a: b}"), "Line 2: The option view must be a string, a number, or a list of them."},
 		"no mapping":         {block("{table}", "- a"), "Line 2: Write options as name: value"},
 		"broken":             {block("{table}", "view: [a"), "The options cannot be read"},
 		"behind the brace":   {block("{table} view=a"), `Remove "view=a" after {table}`},
 		"in a list":          {"- point\n\n  " + strings.ReplaceAll(block("{table}", "limit: 2"), "\n", "\n  "), "Line 3: A live block cannot be inside a list or a quote."},
 		"axis":               {block("{chart}", "metric: a", "x: day"), "Line 3: Enter step, time or relative."},
 		"smoothing":          {block("{chart}", "metric: a", "smoothing: nan"), "Line 3: Enter a smoothing from 0 to 0.95."},
-		"anchors":            {block("{table}", "view: &a x", "where: *a"), "The option view must be a text"},
+		"anchors":            {block("{table}", "view: &a x", "where: *a"), "The option view must be a string"},
 		"options of a story": {block("{table}", "where: "+strings.Repeat("x", 5000)), "The options of a block have at most 4096 characters."},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -201,7 +201,7 @@ func readPair(f markdown.Fence, pair *ast.MappingValueNode, list []setting, prob
 	line := f.Line + key.Position.Line
 	values, ok := scalars(pair.Value)
 	if !ok {
-		return list, append(problems, Problem{line, fmt.Sprintf("The option %s must be a text, a number, or a list of them.", shorten(key.Value))})
+		return list, append(problems, Problem{line, fmt.Sprintf("The option %s must be a string, a number, or a list of them.", shorten(key.Value))})
 	}
 	return append(list, setting{key.Value, values, line}), problems
 }

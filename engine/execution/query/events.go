@@ -45,7 +45,7 @@ type EventFilter struct {
 	Limit  int
 }
 
-// LatestEvents returns the events that f selects, the newest first. It returns NotFound for
+// LatestEvents returns the events that f selects, newest first. It returns NotFound for
 // a node that the execution does not have.
 func (q *Reader) LatestEvents(ctx context.Context, id uuid.UUID, f EventFilter) ([]Event, error) {
 	row, err := q.rows.Execution(ctx, id)

@@ -81,7 +81,7 @@ type Filter struct {
 	Counted          bool // requests Page.Total
 }
 
-// Page is one page of executions, the latest first. Next is "" on the last page.
+// Page is one page of executions, newest first. Next is "" on the last page.
 type Page struct {
 	Executions []Execution
 	Next       string
@@ -282,7 +282,7 @@ func parseCursor(text string) (*uuid.UUID, error) {
 	return &id, nil
 }
 
-// Recent returns the latest executions of each workflow, the latest first, without inputs
+// Recent returns the latest executions of each workflow, newest first, without inputs
 // and outputs.
 func (q *Reader) Recent(ctx context.Context, workflowIDs []uuid.UUID, each int) (map[uuid.UUID][]Execution, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)

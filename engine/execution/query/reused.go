@@ -48,7 +48,7 @@ func (q *Reader) FlowOf(ctx context.Context, id uuid.UUID) (string, error) {
 		return "", err
 	}
 	if subject.Task == nil || subject.Task.ExecutionID != id {
-		return "", apperr.New(apperr.Forbidden, "This request requires the token of a task.")
+		return "", apperr.New(apperr.Forbidden, "This request requires a task token.")
 	}
 	flow, err := q.queries.FlowOfExecution(ctx, id)
 	if err != nil {

@@ -32,8 +32,8 @@ func ShortID(text string) (string, bool) {
 	return end, true
 }
 
-// EndingWith returns the executions of the caller's project whose ids end with text, the
-// latest first, at most 20.
+// EndingWith returns the executions of the caller's project whose ids end with text, newest
+// first, at most 20.
 func (q *Reader) EndingWith(ctx context.Context, text string) ([]uuid.UUID, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {

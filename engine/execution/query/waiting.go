@@ -25,7 +25,7 @@ type Waiting struct {
 	NodeIndex int
 	State     dag.State // of the node
 	Since     time.Time // zero when it does not wait
-	Decisions []Event   // the latest first
+	Decisions []Event   // newest first
 }
 
 // maxReasons limits the nodes of each state among which one that waits is searched.

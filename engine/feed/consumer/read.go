@@ -246,7 +246,7 @@ func without(list, found []string) (missing []string) {
 func shortened(reason string) string {
 	reason = strings.ToValidUTF8(strings.ReplaceAll(strings.TrimSpace(reason), "\x00", ""), "�")
 	if reason == "" {
-		return "The reader gave no reason."
+		return "The reader did not give a reason."
 	}
 	if r := []rune(reason); len(r) > maxReason {
 		return string(r[:maxReason-1]) + "…"

@@ -168,7 +168,7 @@ func TestAKillBeforeTheCursorMoves(t *testing.T) {
 	}
 	stored, killed := make(chan struct{}), make(chan struct{})
 	var once sync.Once
-	b.run(func(string) { // the first sink stops for good after the broker has stored an event
+	b.run(func(string) { // the first sink stops permanently after the broker has stored an event
 		once.Do(func() { close(stored) })
 		<-killed
 	})

@@ -42,7 +42,7 @@ func (b *Ledger) reason(s shortage) Reason {
 	message := fmt.Sprintf("Waiting for %s: requests %s; %s has %s left of %s", r.Title(), r.Format(s.requested), ref, formatWithoutNoun(r, s.free), formatWithoutNoun(r, s.capacity))
 	switch borrow := n.borrowOn(s.axis); {
 	case s.limitedByItself:
-		message += "; it is not preemptible, so it can use only the guarantee"
+		message += "; it is not preemptible, so it can use only guaranteed capacity"
 	case borrow > 0:
 		message += fmt.Sprintf(" (%s of its own, %s borrowed)", formatWithoutNoun(r, n.limitOn(s.axis)), formatWithoutNoun(r, borrow))
 	}

@@ -93,7 +93,7 @@ func TestLeaseIsNotReleasedWhileItsHolderWorks(t *testing.T) {
 			given.Store(true)
 			return false, nil, nil
 		}
-		return refuse.Load(), nil, errors.New("the API server does not answer")
+		return refuse.Load(), nil, errors.New("the API server does not respond")
 	})
 	elector := kubernetes.New(election.Config{
 		Pool: pool, Name: "test", Holder: election.NewHolder("a"), Address: "http://a", Timing: election.Timing{TTL: time.Second},

@@ -718,7 +718,7 @@ type AttemptSpec struct {
 	PoolLabels map[string]string `protobuf:"bytes,41,rep,name=pool_labels,json=poolLabels,proto3" json:"pool_labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // that the worker must have
 	Priority   int32             `protobuf:"varint,42,opt,name=priority,proto3" json:"priority,omitempty"`                                                                                                // from 0 to 100; attempts with higher priorities start first
 	Retries    int32             `protobuf:"varint,38,opt,name=retries,proto3" json:"retries,omitempty"`                                                                                                  // value of FLOWFORGE_RETRY: retries of the policy that the node has spent
-	// The work is a poll of a sensor, and this its number from 1. A poll that finds nothing ends as
+	// The work is a poll of a sensor, and this its number from 1. A poll whose condition is not met ends as
 	// OUTCOME_NOT_YET. 0: no poll.
 	Poll          int32 `protobuf:"varint,43,opt,name=poll,proto3" json:"poll,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from .exceptions import ServerError
 
 DEFAULT = "http://127.0.0.1:8080"
-PATIENCE = 60.0  # seconds to wait for a server that does not answer
+PATIENCE = 60.0  # seconds to wait for a server that does not respond
 
 
 class Server:
@@ -60,7 +60,7 @@ class Server:
         try:
             data = json.dumps(body, allow_nan=False).encode()
         except ValueError:
-            raise ServerError(f"{method} {path}: the request contains NaN or an infinite number, which JSON does not have") from None
+            raise ServerError(f"{method} {path}: the request contains NaN or an infinite number, which JSON cannot represent") from None
         return self.call(method, path, data, "application/json")
 
     def call(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None) -> Any:

@@ -83,7 +83,7 @@ class CatalogueVersion:
 
         Returns None if the version was moved, or the ID of the request that another person must
         approve. A move to production requires a reason. Raises ServerError if the server
-        refuses the move.
+        rejects the move.
         """
         if self._kind != "Model":
             raise InputError("only models have stages; set an alias instead: dataset.alias('golden')")

@@ -146,7 +146,7 @@ class _Module:
     def _literal(self, name: str) -> str:
         text = literal(self._values[name]) or ""
         if len(text) > LIMIT:
-            raise error(f"{name} has {len(text):,} characters as Python, and the cells of a task can have values of at most {LIMIT:,}: pass {name} as an argument", self._place)
+            raise error(f"{name} has {len(text):,} characters as a Python literal; values from notebook cells can have at most {LIMIT:,}: pass {name} as an argument", self._place)
         return text
 
     def _without_statement(self, name: str) -> str:
@@ -157,7 +157,7 @@ class _Module:
 
     def _no_source(self, name: str) -> Exception:
         return error(
-            f"{name} has no source in the executed cells, so tasks cannot have it: define it in a cell without a magic such as %%time, or in a file that the notebook imports",
+            f"{name} has no source in the executed cells, so tasks cannot use it: define it in a cell without a magic such as %%time, or in a file that the notebook imports",
             self._place,
         )
 
@@ -170,7 +170,7 @@ class _Module:
             self._check_function(name, statement, value)
             return
         if isinstance(value, (Run, Artifact)) or _is_data(type(value)):
-            raise error(f"an operator or a function that it calls uses {name}, which is a {type(value).__name__}: pass it as an argument, because tasks do not have the values of the notebook", statement.place)
+            raise error(f"an operator or a function that it calls uses {name}, which is a {type(value).__name__}: pass it as an argument, because tasks cannot access the notebook's values", statement.place)
         if _is_code(value):
             return
         changed = next((s for s in self._statements[position + 1 :] if name in s.changes), None)
@@ -185,15 +185,15 @@ class _Module:
         if not cell or function.__name__ != name:
             raise self._no_source(name)
         if cell != statement.cell:
-            raise error(f"{name} is from cell {cell}, and the later cell {statement.cell} did not define it again: run that cell without an error", self._place)
+            raise error(f"{name} is from cell {cell}, and the later cell {statement.cell} did not redefine it: run that cell so that it succeeds", self._place)
 
     def _check(self, statement: Statement) -> None:
         if statement.awaits:
             raise error("tasks cannot run this statement, because it uses await outside a function: await in an async operator, or pass the value as an argument", statement.place)
         for node in ast.walk(statement.node):
             if isinstance(node, ast.Name) and node.id in _MAGIC and node.id not in self._last:
-                what = "display" if node.id == "display" else "a command of IPython (% or !)"
-                raise error(f"this is {what}, which tasks do not have: move it to a cell of its own, or replace it by Python", f"cell {statement.cell}, line {node.lineno}")
+                what = "display" if node.id == "display" else "an IPython command (% or !)"
+                raise error(f"this is {what}, which is not available in tasks: move it to a separate cell, or replace it with Python code", f"cell {statement.cell}, line {node.lineno}")
 
     def _written(self, chosen: _Chosen, functions: Sequence[str]) -> Cells:
         lines = [_HEADER, ""]

@@ -25,7 +25,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given and not given[0].startswith("-") and given[0] not in commands:
         parser.error(
-            f"the Python package has no command {given[0]!r}; its commands are: {', '.join(commands)}. The program flowforge of the server has all commands. "
+            f"the Python package has no command {given[0]!r}; its commands are: {', '.join(commands)}. The server's flowforge program has all commands. "
             "In Python, use functions such as flowforge.launch(…) and flowforge.executions(…)"
         )
     inputs: List[str] = []

@@ -30,9 +30,9 @@ class Hint:
 
 @dataclass(frozen=True)
 class Range(Constraint):
-    """Inclusive limits of a number, date or duration.
+    """Inclusive limits for a number, date or duration.
 
-    `log` selects a logarithmic slider. `step` sets only the step of the form's control: values
+    `log` selects a logarithmic slider. `step` only sets the increment of the form control: values
     between the steps are valid.
     """
 
@@ -47,7 +47,7 @@ class Range(Constraint):
 
 @dataclass(frozen=True)
 class Length(Constraint):
-    """Inclusive limits of the length of a string or a list."""
+    """Inclusive limits for the length of a string or a list."""
 
     min: Optional[int] = None
     max: Optional[int] = None
@@ -234,7 +234,7 @@ class RequiredIf(Rule):
 
 @dataclass(frozen=True)
 class Limits(Rule):
-    """Limits of a number or a date that depend on other parameters."""
+    """Limits for a number or a date that depend on other parameters."""
 
     min: Optional[str] = None
     max: Optional[str] = None

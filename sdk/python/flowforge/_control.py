@@ -139,7 +139,7 @@ def _named(item: Any) -> str:
 
 def _constants(items: List[Any]) -> Tuple[List[Any], Type]:
     if not all(map(_wire._finite, items)):
-        raise error(f"{items!r} contains a number that JSON does not have (NaN or infinity)")
+        raise error(f"{items!r} contains a number that JSON cannot represent (NaN or infinity)")
     if len({type(i) for i in items}) == 1 and isinstance(items[0], enum.Enum):
         t = _annotations.read(type(items[0])).type
         return [t.encode(i) for i in items], t
@@ -325,7 +325,7 @@ def _fields(returned: Any) -> Optional[Dict[str, Any]]:
     if not isinstance(returned, Future) and _wire._holds_future(returned):
         raise error(
             f"a branch of when returns a {type(returned).__name__} of several values; let it return one value or the results of one operator, "
-            "or choose each value with a when of its own: when(condition, lambda: first, lambda: second)"
+            "or choose each value with a separate when: when(condition, lambda: first, lambda: second)"
         )
     return {"": returned}
 

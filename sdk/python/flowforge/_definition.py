@@ -111,7 +111,7 @@ def _reduced(document: Dict[str, Any]) -> Dict[str, Any]:
     try:
         found: Dict[str, Any] = json.loads(json.dumps(_plain(document), allow_nan=False))
     except ValueError:
-        raise error("the definition contains NaN or an infinite number, which JSON does not have; use None or a large number") from None
+        raise error("the definition contains NaN or an infinite number, which JSON cannot represent; use None or a large number") from None
     except TypeError:
         path, value = next(_not_json(document, ""))
         raise error(f"{path}: {value!r} is a {type(value).__name__}, which cannot be part of a definition; make it an input of the workflow, and set it at launch") from None
@@ -119,7 +119,7 @@ def _reduced(document: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def _not_json(value: Any, path: str) -> Iterator[Tuple[str, Any]]:
-    """Yield the values that JSON does not have, with their paths in the document."""
+    """Yield the values that JSON cannot represent, with their paths in the document."""
     if isinstance(value, dict):
         for key, one in value.items():
             yield from _not_json(one, f"{path}.{key}" if path else str(key))

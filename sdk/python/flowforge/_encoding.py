@@ -8,12 +8,12 @@ from typing import Any, Dict, Mapping, Union
 
 
 def message(values: Dict[str, Any]) -> bytes:
-    """Return a message to the server. It refuses lone surrogates, as in names of files: they become ?."""
+    """Return a message to the server. It rejects lone surrogates, as in names of files: they become ?."""
     return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def fields(values: Mapping[str, Any]) -> str:
-    """Return values as JSON. What JSON does not have becomes text, such as dates and NaN."""
+    """Return values as JSON. What JSON cannot represent, such as dates and NaN, becomes text."""
     try:
         return json.dumps(values, default=str, allow_nan=False)
     except (TypeError, ValueError):

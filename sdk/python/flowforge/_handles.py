@@ -169,7 +169,7 @@ class Report(File):
 
 
 class FeatureSet(File):
-    """Features of the feature store."""
+    """Features from the feature store."""
 
     kind = "FeatureSet"
 
@@ -183,7 +183,7 @@ class Secret(str):
 
 @dataclass_transform()
 class HyperparameterSet:
-    """Hyperparameters of a training. Define a subclass with their types, ranges and defaults:
+    """Hyperparameters of a training run. Define a subclass with their types, ranges and defaults:
 
     class Settings(HyperparameterSet):
         learning_rate: Annotated[float, Range(1e-4, 1, log=True)] = 0.05

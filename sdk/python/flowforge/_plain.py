@@ -24,7 +24,7 @@ def arguments(function: Callable[..., Any], signature: Signature, args: Tuple[An
 
 
 def check(name: str, signature: Signature, given: Mapping[str, Any]) -> None:
-    """Raise DefinitionError for arguments that the server would refuse."""
+    """Raise DefinitionError for arguments that the server would reject."""
     for p in signature.parameters:
         argument = given.get(p.name, REQUIRED)
         why = "" if argument is REQUIRED or argument is None and p.default is None else _problem(p.type, argument)

@@ -20,7 +20,7 @@ _SPAN_HELP = 'is not a time span, such as "30m", "1h30m", a number of seconds or
 
 
 def check(options: Mapping[str, Any], name: str) -> None:
-    """Raise DefinitionError for resources and time spans that the server would refuse."""
+    """Raise DefinitionError for resources and time spans that the server would reject."""
     for option, value in options.items():
         why = _problem(option, value)
         if why:

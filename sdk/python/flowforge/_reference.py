@@ -139,7 +139,7 @@ def http(
 ) -> Callable[[Callable[P, R]], Reference[P, R]]:
     """An operator that makes an HTTP request.
 
-    `url`, `headers` and `body` read the parameters of the function in tags: {{name}}. With a
+    `url`, `headers` and `body` can contain the function's parameters as tags: {{name}}. With a
     parameter of type Connection, `url` is a path below its base URL; `connection` names the
     parameter if there are several. `condition` is an expression over status, headers and body
     that must be true. `next_page` is an expression that finds the next page, such as "link.next";
@@ -207,7 +207,7 @@ def grpc(
 ) -> Callable[[Callable[P, R]], Reference[P, R]]:
     """An operator that calls a unary gRPC method, such as "package.Service/Method".
 
-    `message` and `metadata` read the parameters of the function in tags: {{name}}. The server
+    `message` and `metadata` can contain the function's parameters as tags: {{name}}. The server
     is `address` (host:port) or a parameter of type Connection. FlowForge reads the types of the
     method through server reflection, or from `descriptors`, a serialized FileDescriptorSet.
     `condition` is an expression over body and metadata that must be true. The output `body` is
@@ -258,7 +258,7 @@ def sensor(
     Set one of `url` (an HTTP response is accepted and meets `condition`), `query` (the first value of
     an SQL statement is true), `key` or `prefix` (an object exists in the bucket of an S3
     connection), `until` (a time), and `execution` or `workflow` (an execution has ended in
-    `state`). Texts read the parameters of the function in tags: {{name}}. The sensor polls after
+    `state`). Strings can contain the function's parameters as tags: {{name}}. The sensor polls after
     each `interval`, which grows by `factor` up to `max_interval`. After `wait_timeout`, it fails,
     or is skipped with on_timeout="skip". The option `timeout` limits one poll.
     """

@@ -263,7 +263,7 @@ def launch(
     to 100. `preset` is the name of a preset; `inputs` override its values. `cache` is a mode ("on",
     "off", "refresh") or a mapping with `mode` and `nodes`. `ttl` is a time span such as "30d", or a
     mapping with `after_completion`, `after_success` and `after_failure`. Raises ServerError if the
-    server refuses the launch.
+    server rejects the launch.
     """
     server = Server()
     reference, _, version = workflow.partition("@")
@@ -304,7 +304,7 @@ def executions(workflow: str = "", state: str = "", limit: int = 50, where: str 
 def compare(executions: Iterable[Union[str, Run]], baseline: Union[str, Run] = "", all: bool = False) -> Any:
     """Return executions side by side as a pandas DataFrame with one column per execution.
 
-    `executions` contains 2 to 50 runs, IDs, or ends of IDs. The index consists of section, path
+    `executions` contains 2 to 50 runs, IDs, or ID suffixes. The index consists of section, path
     and statistic ("last", "min" or "max" for metrics, otherwise ""). By default, the DataFrame
     contains only rows that differ. Its attrs contain the ID of the baseline, and deltas: a
     DataFrame with the numeric differences from the baseline. Raises FlowForgeError if pandas is

@@ -1,7 +1,7 @@
 """The types of the registry: their expressions, and which values fit where.
 
 The server checks every definition completely. The checks here are those that a Python
-author needs at the line of the mistake.
+author needs at the line of the error.
 """
 
 from __future__ import annotations

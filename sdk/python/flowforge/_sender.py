@@ -180,7 +180,7 @@ class Sender:
             try:
                 self._transport.call(method, message, timeout)
             except Refused as err:
-                self._warn(f"the server refused {method}: {err}")
+                self._warn(f"the server rejected {method}: {err}")
             except Unreachable:
                 if self._expired():
                     return batch if method == "Send" else []

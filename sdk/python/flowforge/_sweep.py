@@ -113,7 +113,7 @@ def sweep(
     function in flowforge.search. Use dots to address parts of an input: "optimizer.lr".
     `method` is "grid", "random", "sobol" or "tpe". `metric` or `output` is the objective, and
     `goal` is "max" or "min". `early_stopping` is a rule such as {"rule": "median", "min_step":
-    5}. Every run gets the `tags` and the `note`. Raises ServerError with the invalid fields, and FlowForgeError in a task, because tasks
+    5}. The `tags` and the `note` are added to every run. Raises ServerError with the invalid fields, and FlowForgeError in a task, because tasks
     cannot create sweeps.
     """
     if os.environ.get("FLOWFORGE_TASK_ID"):

@@ -150,7 +150,7 @@ def _holds_future(argument: Any) -> bool:
 def constant_mismatch(value: Any, t: Type) -> str:
     """Return why a JSON value is not of type t, or "" if it is, or if only the server can decide."""
     if not _finite(value):
-        return f"{value!r} contains a number that JSON does not have (NaN or infinity); use None or a large number"
+        return f"{value!r} contains a number that JSON cannot represent (NaN or infinity); use None or a large number"
     return _mismatch(value, t)
 
 

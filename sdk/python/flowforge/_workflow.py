@@ -101,7 +101,7 @@ class Workflow(Signed, Generic[P, R]):
     def definition(self) -> Definition:
         """Trace the function and return its definition. Nothing runs.
 
-        Raises DefinitionError for an invalid graph, with the line of the mistake.
+        Raises DefinitionError for an invalid graph, with the line of the error.
         """
         from ._definition import Definition
 
@@ -207,7 +207,7 @@ class Workflow(Signed, Generic[P, R]):
 
         `preset` is the name of a preset on the server; inputs override its values. You cannot
         use presets here if the workflow has a parameter called preset. Raises ServerError if
-        the server refuses the definition, the preset or the inputs.
+        the server rejects the definition, the preset or the inputs.
         """
         from . import _launch
 

@@ -5,7 +5,7 @@
     │   └── NotFoundError an output, an artifact or a version does not exist
     ├── OutputError       an output or checkpoint cannot be written
     ├── DefinitionError   a workflow or operator is defined or called incorrectly
-    ├── ServerError       the server refused a request or did not answer
+    ├── ServerError       the server rejected a request or did not respond
     └── ExecutionError    an execution failed or was cancelled
 
 An unreachable server raises no error in a task, so a task never fails because of it.
@@ -21,7 +21,7 @@ class InputError(FlowForgeError):
 
 
 class NotFoundError(InputError, KeyError):
-    """A run has no output or artifact of this name, or the catalogue has no such version. It is also a KeyError."""
+    """A run has no output or artifact with this name, or the catalogue has no such version. It is also a KeyError."""
 
     __str__ = Exception.__str__  # a KeyError would quote the message
 
@@ -33,12 +33,12 @@ class OutputError(FlowForgeError):
 class DefinitionError(FlowForgeError):
     """A workflow or an operator is defined incorrectly, or called with wrong arguments.
 
-    The message starts with the file and the line of the mistake.
+    The message starts with the file and the line of the error.
     """
 
 
 class ServerError(FlowForgeError):
-    """The server refused a request or did not respond. `status` is the HTTP status, or 0 without a response."""
+    """The server rejected a request or did not respond. `status` is the HTTP status, or 0 without a response."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)

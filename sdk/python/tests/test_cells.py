@@ -147,13 +147,13 @@ def test_a_notebook_runs_on_the_server(server: Server, tmp_path: Path) -> None:
 START = "import asyncio, collections, pandas\nfrom flowforge import Run, operator, workflow"
 
 REFUSED = [
-    ("@operator\ndef a() -> int:\n    !ls\n    return 1\n", "cell 2, line 3: this is a command of IPython (% or !), which tasks do not have: "),
+    ("@operator\ndef a() -> int:\n    !ls\n    return 1\n", "cell 2, line 3: this is an IPython command (% or !), which is not available in tasks: "),
     ("frame = pandas.DataFrame({'x': [1]})\n@operator\ndef a() -> int:\n    return len(frame)\n", "cell 4, line 1: an operator or a function that it calls uses frame, which is a DataFrame: pass it as an argument"),
     ("run = Run('x')\n@operator\ndef a() -> int:\n    return len(run.logs())\n", "cell 6, line 1: an operator or a function that it calls uses run, which is a Run: pass it as an argument"),
-    ("%%time\n@operator\ndef a() -> int:\n    return 1\n", "a has no source in the executed cells, so tasks cannot have it: define it in a cell without a magic such as %%time"),
+    ("%%time\n@operator\ndef a() -> int:\n    return 1\n", "a has no source in the executed cells, so tasks cannot use it: define it in a cell without a magic such as %%time"),
     ("counts = collections.Counter()\ncounts.update('abc')\n@operator\ndef a() -> int:\n    return len(counts)\n", "cell 10, line 2: this changes counts, and a task runs only the statement that creates it (cell 10, line 1): "),
     ("lock = await asyncio.sleep(0, collections.Counter())\n@operator\ndef a() -> int:\n    return len(lock)\n", "cell 12, line 1: tasks cannot run this statement, because it uses await outside a function: "),
-    ("many = list(range(100_000))\n@operator\ndef a() -> int:\n    return len(many)\n", "many has 688,890 characters as Python, and the cells of a task can have values of at most 65,536: pass many as an argument"),
+    ("many = list(range(100_000))\n@operator\ndef a() -> int:\n    return len(many)\n", "many has 688,890 characters as a Python literal; values from notebook cells can have at most 65,536: pass many as an argument"),
 ]
 
 
@@ -169,7 +169,7 @@ def test_what_tasks_cannot_run_is_an_error(tmp_path: Path) -> None:
 def test_a_function_that_a_cell_failed_to_define_again(tmp_path: Path) -> None:
     first = "from flowforge import operator, workflow\n@operator\ndef a() -> int:\n    return 1\n@workflow\ndef flow() -> int:\n    return a()\n"
     shown = cells(tmp_path, first, "1 / 0\n@operator\ndef a() -> int:\n    return 2\n", "flow.definition()")
-    assert "a is from cell 1, and the later cell 2 did not define it again: run that cell without an error" in shown[2]
+    assert "a is from cell 1, and the later cell 2 did not redefine it: run that cell so that it succeeds" in shown[2]
 
 
 @pytest.mark.parametrize("name", ["notebook_cells.py", "notebook_cells2.py"])

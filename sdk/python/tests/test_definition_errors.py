@@ -175,7 +175,7 @@ def test_a_default_that_json_cannot_hold() -> None:
     def flow(lr: float = float("inf")) -> None:
         loss(lr)
 
-    with pytest.raises(DefinitionError, match="the default of lr: inf contains a number that JSON does not have"):
+    with pytest.raises(DefinitionError, match="the default of lr: inf contains a number that JSON cannot represent"):
         document(flow)
 
 

@@ -60,7 +60,7 @@ def test_a_result_that_is_a_missing_file() -> None:
         ({"n": None}, "n: None is not an `int`"),
         ({"x": "a"}, "x: 'a' is not a `float`"),
         ({"x": True}, "x: True is not a `float`"),
-        ({"x": float("nan")}, "x: nan contains a number that JSON does not have"),
+        ({"x": float("nan")}, "x: nan contains a number that JSON cannot represent"),
         ({"name": ""}, "name: '' has 0 characters, which is less than 1"),
         ({"name": "abcd"}, "name: 'abcd' has 4 characters, which is more than 3"),
         ({"name": "a1"}, r"name: 'a1' does not match the pattern \[a-z\]\+"),

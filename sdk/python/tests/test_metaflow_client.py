@@ -209,7 +209,7 @@ def test_pages_show_what_the_datastore_has(client: Client, running: Running) -> 
     run = own.run("run", "--most", "3")
     run_page = page(running, f"/executions/metaflow/CountFlow/{run}")
     assert "Graph of 5 steps of CountFlow" in run_page
-    assert "Arrows follow the times" not in run_page
+    assert "Arrows are derived from the times" not in run_page
     task = own.read(f'print(json.dumps(next(t.id for t in Run("CountFlow/{run}")["square"] if t.data.squared == 1)))')
     path = f"/executions/metaflow/CountFlow/{run}/square/{task}"
     assert "the first attempt fails" in page(running, path + "?attempt=0")

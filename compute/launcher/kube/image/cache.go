@@ -23,7 +23,7 @@ func (a answer) error() error {
 // cache keeps the most recently used answers.
 type cache struct {
 	most  int
-	order *list.List // of *entry, the latest first
+	order *list.List // of *entry, newest first
 	byKey map[string]*list.Element
 }
 

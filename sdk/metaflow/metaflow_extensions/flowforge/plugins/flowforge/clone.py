@@ -28,7 +28,7 @@ def reused() -> Reused:
     return Reused(str(found.get("origin") or ""), list(found.get("tasks") or ()))
 
 
-_PAUSES = (0.5, 1, 2, 4, 8, 15, 30, 30)  # seconds, between requests to a server that does not answer
+_PAUSES = (0.5, 1, 2, 4, 8, 15, 30, 30)  # seconds, between requests to a server that does not respond
 
 
 def _request(request: Request) -> Any:
