@@ -113,7 +113,6 @@ func large() map[string]int {
 		"engine/dag.Run":                70,
 		"engine/execution.loop":         70, // steps of the drive loop; its features are components
 		"engine/execution/query.Reader": 75,
-		"engine/quota.Service":          90,
 		"engine/quota/fair.state":       100,
 		"views/forms.Control":           110, // what the widgets ask about a field
 	}

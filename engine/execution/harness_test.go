@@ -77,7 +77,7 @@ func setup(t testing.TB, options ...option) *testBundle {
 	b.quotas, err = quota.New(quota.Config{Pool: pool, Capacity: config.Capacity, Instance: config.Instance, Logger: config.Logger})
 	require.NoError(t, err)
 	config.Quotas = b.quotas
-	b.artifacts.CountWith(b.quotas.AddStorage)
+	b.artifacts.CountWith(b.quotas.Storage.Add)
 	b.engine, err = execution.New(config)
 	require.NoError(t, err)
 	b.launcher.deliver = b.engine.Supervisor.Deliver

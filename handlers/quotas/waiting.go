@@ -42,7 +42,7 @@ func (h *Pages) scopeOf(r *http.Request) (waitingScope, error) {
 		scope.place = subject.ProjectID
 		return scope, err
 	case "team":
-		team, err := h.Quotas.TeamOf(r.Context())
+		team, err := h.Quotas.Reader.TeamOf(r.Context())
 		scope.place = team
 		return scope, err
 	}

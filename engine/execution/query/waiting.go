@@ -65,7 +65,7 @@ func (q *Reader) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, e
 func (q *Reader) whyPending(ctx context.Context, row db.Execution, reason *Reason) (Waiting, error) {
 	w := Waiting{NodeIndex: fair.ExecutionItself, Since: row.CreatedAt.UTC()}
 	var err error
-	if w.Explanation, err = q.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: fair.ExecutionItself}, reason); err != nil {
+	if w.Explanation, err = q.quota.Reader.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: fair.ExecutionItself}, reason); err != nil {
 		return Waiting{}, err
 	}
 	events, err := q.queries.ListLatestEvents(ctx, db.ListLatestEventsParams{ExecutionID: row.ID, Before: 1 << 62, Kinds: []string{}, MaxRows: maxDecisions})
@@ -125,7 +125,7 @@ func (q *Reader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting
 		if n.ReadyAt != nil {
 			w.Since = *n.ReadyAt
 		}
-		w.Explanation, err = q.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: n.Index}, n.Reason)
+		w.Explanation, err = q.quota.Reader.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: n.Index}, n.Reason)
 		if w.Reason.Code == "" {
 			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
 		}
@@ -182,7 +182,7 @@ func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit
 	if place == uuid.Nil {
 		place = subject.ProjectID
 	}
-	page, err := q.quota.QueueAt(ctx, place, after, limit)
+	page, err := q.quota.Reader.QueueAt(ctx, place, after, limit)
 	if err != nil {
 		return QueuePage{}, err
 	}

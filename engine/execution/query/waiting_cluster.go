@@ -60,7 +60,7 @@ func (q *Reader) InCluster(ctx context.Context, place uuid.UUID, limit int) (Clu
 	if place == uuid.Nil {
 		place = subject.ProjectID
 	}
-	projects, err := q.quota.ProjectsAt(ctx, place)
+	projects, err := q.quota.Reader.ProjectsAt(ctx, place)
 	if err != nil || len(projects) == 0 {
 		return ClusterWaits{}, err
 	}
