@@ -305,7 +305,7 @@ func (b *testBundle) publish(t *testing.T, e query.Execution, item artifact.New,
 // appendLog gives an execution n lines of one node, numbered from first.
 func (b *testBundle) appendLog(t *testing.T, id uuid.UUID, node string, first, n int) {
 	t.Helper()
-	d, err := b.executions.Node(auth.AsSystem(b.ctx), id, node)
+	d, err := b.executions.Nodes.Get(auth.AsSystem(b.ctx), id, node)
 	require.NoError(t, err)
 	begin := time.Now().UTC().Add(-time.Minute)
 	lines := make([]telemetry.LogLine, n)
