@@ -12,6 +12,8 @@ setup: ## install missing engines (PostgreSQL, ClickHouse) into .cache
 	@scripts/setup engines
 
 build: ## build bin/flowforge without debug symbols and without the view gallery
+	@scripts/setup modules
+	@[ -x bin/flowforge ] || echo "building FlowForge (minutes with an empty build cache) …" >&2
 	@CGO_ENABLED=0 $(GO) build -tags nogallery -trimpath -ldflags '-s -w' -o bin/flowforge ./cmd/flowforge
 
 run: setup build ## start FlowForge on http://127.0.0.1:8080

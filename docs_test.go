@@ -70,7 +70,9 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 
 func TestDocumentsBite(t *testing.T) {
 	t.Parallel()
-	exists := func(path string) bool { return path == "db" || path == ".cache" || path == "db/queries" || path == "docs/design.md" }
+	exists := func(path string) bool {
+		return path == "db" || path == ".cache" || path == "db/queries" || path == "docs/design.md"
+	}
 	got := missing("See `db/queries`, `.cache/bench`, `db/gone.sql`, `old/tree.go`, `a/b` and `GET /x`, [here](design.md), [there](gone.md#x), [web](https://x.y).", "docs", exists)
 	if want := "db/gone.sql old/tree.go gone.md"; strings.Join(got, " ") != want {
 		t.Errorf("missing %q, want %q", got, want)

@@ -157,7 +157,7 @@ func (a *App) reportCapacity(ctx context.Context, quotas *quota.Service, latest 
 		}
 		capacity, taken := amountsOf(c.Amounts), amountsOf(c.InUse)
 		capacity.InUse = &taken
-		err := quotas.SetCapacity(ctx, capacity)
+		err := quotas.Levels.SetCapacity(ctx, capacity)
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
@@ -180,7 +180,7 @@ func amountsOf(a kube.Amounts) quota.Capacity {
 
 // clusterProjects returns the projects with the limits of their namespaces.
 func clusterProjects(ctx context.Context, quotas *quota.Service, namespaceOf func(string) string) ([]kube.Project, error) {
-	known, err := quotas.ClusterProjects(ctx)
+	known, err := quotas.Levels.ClusterProjects(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (a *App) checks(p *parts) []handlers.Check {
 		{Name: "postgres", Required: true, Ready: p.pool.Ping},
 		{Name: "disk", Required: a.cfg.DatabaseURL == "", Ready: func(context.Context) error { return a.diskReady(minFreeMiB) }},
 		{Name: "clickhouse", Ready: p.telemetry.Ready},
-		{Name: "quotas", Ready: p.quotas.Ready},
+		{Name: "quotas", Ready: p.quotas.Reconciler.Ready},
 	}, slices.Concat(a.sessionChecks(p), replicaChecks(p), storeChecks(p))...)
 }
 

@@ -26,7 +26,7 @@ func (a *App) openQuotas(ctx context.Context, p *parts) error {
 	if !a.cfg.Roles.Have(Scheduler) {
 		p.quotas.StepDown()
 	}
-	p.artifacts.CountWith(p.quotas.AddStorage)
+	p.artifacts.CountWith(p.quotas.Storage.Add)
 	a.background("the quotas", p.quotas.Run)
 	return nil
 }

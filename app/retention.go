@@ -56,7 +56,7 @@ func (a *App) openRetention(p *parts) error {
 		return fmt.Errorf("create the client of removals: %w", err)
 	}
 	p.retention = retention.New(retention.Config{
-		Pool: p.pool, Sessions: p.direct.Pool, Store: p.store, Free: p.quotas.FreeStorage, Telemetry: p.telemetry.Remove,
+		Pool: p.pool, Sessions: p.direct.Pool, Store: p.store, Free: p.quotas.Storage.Free, Telemetry: p.telemetry.Remove,
 		Rule: a.cfg.Retention.Rule, Grace: a.cfg.Retention.Grace, Development: a.cfg.Retention.Development, Logger: a.cfg.Log, Now: time.Now,
 		Count: func(what string, n int64) { a.metrics.Count(observability.Swept, what, int(n)) },
 		Requested: func(ctx context.Context, tx pgx.Tx) error {

@@ -105,7 +105,7 @@ func run(ctx context.Context, o options) error {
 	if err := writeReport(o.out, report(all, this)); err != nil {
 		return err
 	}
-	return keep(o.records, this)
+	return record.Keep(os.Stdout, o.records, this)
 }
 
 // writeReport replaces the section of the engine in the results file.
@@ -118,34 +118,6 @@ func writeReport(path, text string) error {
 		return err
 	}
 	return os.WriteFile(path, []byte(text+others(path)), 0o644)
-}
-
-// keep stores the record of a run, draws the history, and prints what has changed since the last
-// run on the same kind of machine.
-func keep(dir string, this record.Run) error {
-	path, err := record.Write(dir, this)
-	if err != nil {
-		return err
-	}
-	runs, err := record.Read(dir)
-	if err != nil {
-		return err
-	}
-	page, err := os.Create(dir + ".html")
-	if err != nil {
-		return err
-	}
-	defer page.Close()
-	if err := record.WritePage(page, runs); err != nil {
-		return err
-	}
-	fmt.Printf("\nRecord: %s\nHistory: %s\n", path, page.Name())
-	if before, ok := record.Previous(runs, this); ok {
-		fmt.Print("\n" + record.Comparison(before, this))
-	} else {
-		fmt.Println("No earlier record is from the same kind of machine.")
-	}
-	return page.Close()
 }
 
 // others returns the sections of the results file that other programs write.

@@ -17,16 +17,16 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// countingExecutions counts the comparisons that were made: each reads the hours once.
-type countingExecutions struct {
-	*execution.Service
+// countingUsage counts the comparisons that were made: each reads the hours once.
+type countingUsage struct {
+	*query.UsageReader
 
 	made atomic.Int32
 }
 
-func (c *countingExecutions) HoursOfSeveral(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]query.Hours, error) {
+func (c *countingUsage) HoursOfSeveral(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]query.Hours, error) {
 	c.made.Add(1)
-	return c.Service.HoursOfSeveral(ctx, ids)
+	return c.UsageReader.HoursOfSeveral(ctx, ids)
 }
 
 // TestFollowedComparison: a comparison is made again only after a change, and once for all who
@@ -44,9 +44,9 @@ func TestFollowedComparison(t *testing.T) {
 	}
 	var now atomic.Int64 // nanoseconds
 	now.Store(time.Now().UnixNano())
-	counted := &countingExecutions{Service: b.executions}
+	counted := &countingUsage{UsageReader: b.executions.Usage}
 	s := comparison.New(comparison.Config{
-		Now: func() time.Time { return time.Unix(0, now.Load()) }, Executions: counted, Workflows: b.workflows, Artifacts: b.artifacts, Telemetry: b.telemetry,
+		Now: func() time.Time { return time.Unix(0, now.Load()) }, Executions: b.executions.Reader, Usage: counted, Workflows: b.workflows, Artifacts: b.artifacts, Telemetry: b.telemetry,
 	})
 	person := func(actions ...auth.Action) context.Context {
 		p := auth.PolicyFunc(func(a auth.Action, place uuid.UUID) bool {

@@ -175,7 +175,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	}
 	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions.Reader, Inbox: d.Inbox, Scope: scope})
 	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
-	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
+	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions.Reader, Usage: d.Executions.Usage, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions.Reader}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}
 	tables := &table.Service{Index: d.Index, Executions: d.Executions, Retention: d.Retention, Telemetry: d.Telemetry}

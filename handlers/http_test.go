@@ -150,7 +150,7 @@ func setup(t *testing.T) *testBundle {
 		Workflows: b.workflows, Executions: b.executions, Artifacts: b.artifacts, Catalogue: b.catalogue, Telemetry: b.telemetry,
 		Index:    index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Log: log, Now: now}),
 		Metaflow: metaflow.NewService(b.pool, now), Datastores: testDatastores(t, b, now), Secrets: b.secrets, SecretStores: b.stores, Connections: b.connections, Tenancy: tenancy.NewService(b.pool, b.policies, now), Audit: audit.NewLog(b.pool), Quotas: b.quotas,
-		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: now, Logger: log}),
+		Retention: retention.New(retention.Config{Pool: b.pool, Store: store, Free: b.quotas.Storage.Free, Now: now, Logger: log}),
 		Presets:   preset.NewService(b.pool, b.workflows, now), Options: b.options,
 		Schedules:     schedules,
 		Feed:          feed.New(feed.Config{Pool: b.pool, Logger: log, Now: now}),
@@ -305,7 +305,7 @@ func (b *testBundle) publish(t *testing.T, e query.Execution, item artifact.New,
 // appendLog gives an execution n lines of one node, numbered from first.
 func (b *testBundle) appendLog(t *testing.T, id uuid.UUID, node string, first, n int) {
 	t.Helper()
-	d, err := b.executions.Node(auth.AsSystem(b.ctx), id, node)
+	d, err := b.executions.Nodes.Get(auth.AsSystem(b.ctx), id, node)
 	require.NoError(t, err)
 	begin := time.Now().UTC().Add(-time.Minute)
 	lines := make([]telemetry.LogLine, n)

@@ -82,7 +82,7 @@ func (b *testBundle) tenant(t *testing.T, name string) (tenant, project uuid.UUI
 	insert(tenant, "tenant", "installation", 1, nil)
 	insert(team, "team", "tenant", 2, nil)
 	insert(project, "project", "team", 3, &name)
-	require.NoError(t, b.quotas.Reload(b.ctx))
+	require.NoError(t, b.quotas.Levels.Reload(b.ctx))
 	require.NoError(t, b.policies.Reload(b.ctx))
 	return tenant, project
 }

@@ -36,7 +36,7 @@ func (b *testBundle) holderAndWaiter(t *testing.T) (holder, waiter uuid.UUID) {
 	b.until(t, holder, func(e query.Execution) bool { return e.Counts.Running == 1 })
 	waiter = launch()
 	b.until(t, waiter, func(query.Execution) bool {
-		n, err := b.executions.Node(b.ctx, waiter, "train")
+		n, err := b.executions.Nodes.Get(b.ctx, waiter, "train")
 		require.NoError(t, err)
 		return n.State == dag.Ready && n.Reason != nil
 	})

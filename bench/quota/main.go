@@ -162,7 +162,7 @@ func (b *bench) cycle(ctx context.Context, project uuid.UUID, batch int) error {
 		slots[i] = quota.Slot{Execution: execution, Node: i, Attempt: 1}
 	}
 	err := db.Tx(ctx, b.pool, func(_ pgx.Tx, q *db.Queries) error {
-		reason, err := b.quotas.Reserve(ctx, q, grants)
+		reason, err := b.quotas.Reservations.Reserve(ctx, q, grants)
 		if err == nil && reason != nil {
 			err = errors.New(reason.Message)
 		}
@@ -172,7 +172,7 @@ func (b *bench) cycle(ctx context.Context, project uuid.UUID, batch int) error {
 		return err
 	}
 	return db.Tx(ctx, b.pool, func(_ pgx.Tx, q *db.Queries) error {
-		_, err := b.quotas.Release(ctx, q, project, slots)
+		_, err := b.quotas.Reservations.Release(ctx, q, project, slots)
 		return err
 	})
 }

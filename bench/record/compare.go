@@ -54,7 +54,7 @@ func Compare(before, after Run) []Change {
 	var changes []Change
 	for _, c := range after.Cases {
 		earlier, ok := before.Case(c.Name)
-		if !ok || earlier.Unit != c.Unit {
+		if !ok || earlier.Unit != c.Unit || len(c.Values) == 0 || len(earlier.Values) == 0 {
 			continue
 		}
 		least, most := c.Range()

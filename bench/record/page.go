@@ -65,7 +65,7 @@ func WritePage(w io.Writer, runs []Run) error {
 		row := pageRow{Run: r}
 		for _, c := range last.Cases {
 			text := "–"
-			if earlier, ok := r.Case(c.Name); ok && earlier.Unit == c.Unit {
+			if earlier, ok := r.Case(c.Name); ok && earlier.Unit == c.Unit && len(earlier.Values) > 0 {
 				text = formatValue(earlier.Median())
 			}
 			row.Medians = append(row.Medians, text)
@@ -101,7 +101,7 @@ func curve(c Case, runs []Run) pageCase {
 	}
 	for i, r := range runs {
 		earlier, ok := r.Case(c.Name)
-		if !ok || earlier.Unit != c.Unit {
+		if !ok || earlier.Unit != c.Unit || len(earlier.Values) == 0 {
 			continue
 		}
 		x := (chartLeft + chartRight) / 2

@@ -32,6 +32,7 @@ type Case struct {
 	Summary string    `json:"summary"`
 	Unit    string    `json:"unit"`              // of the values, of which smaller ones are better
 	Values  []float64 `json:"values"`            // one of each round, in order
+	Error   string    `json:"error,omitempty"`   // why there are no values
 	Profile *Profile  `json:"profile,omitempty"` // of an additional run that does not count
 }
 

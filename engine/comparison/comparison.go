@@ -32,19 +32,16 @@ const (
 	maxMetrics   = 200
 )
 
-// Executions reads executions; *query.Reader implements it.
-type Executions interface {
-	Several(ctx context.Context, ids []uuid.UUID) ([]query.Execution, error)
-	EndingWith(ctx context.Context, text string) ([]uuid.UUID, error)
+// UsageReader reads the usage of executions; *query.UsageReader implements it.
+type UsageReader interface {
 	HoursOfSeveral(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]query.Hours, error)
-	NodeNames(ctx context.Context, nodes []query.NodeAddress) (map[query.NodeAddress]string, error)
-	Changes(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]int64, error)
 }
 
 // Config contains the services that a comparison reads.
 type Config struct {
 	Now        func() time.Time
-	Executions Executions
+	Executions *query.Reader
+	Usage      UsageReader
 	Workflows  *workflow.Service
 	Artifacts  *artifact.Service
 	Telemetry  *telemetry.Service

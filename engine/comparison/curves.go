@@ -113,7 +113,7 @@ func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.C
 	for i, c := range read {
 		addresses[i] = query.NodeAddress{Execution: c.ExecutionID, Index: c.NodeIndex}
 	}
-	names, err := s.Executions.NodeNames(ctx, addresses)
+	names, err := s.Executions.Nodes.Names(ctx, addresses)
 	if err != nil {
 		return nil, err
 	}

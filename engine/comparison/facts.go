@@ -33,7 +33,7 @@ func (g *gatherer) add(i int, facts ...sheet.Fact) { g.columns[i] = append(g.col
 
 // gather collects all facts.
 func (g *gatherer) gather(ctx context.Context) error {
-	hours, err := g.s.Executions.HoursOfSeveral(ctx, g.ids)
+	hours, err := g.s.Usage.HoursOfSeveral(ctx, g.ids)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (s *Service) seriesPaths(ctx context.Context, totals []telemetry.Total) ([]
 	for _, t := range totals {
 		addresses = append(addresses, query.NodeAddress{Execution: t.ExecutionID, Index: t.NodeIndex})
 	}
-	names, err := s.Executions.NodeNames(ctx, addresses)
+	names, err := s.Executions.Nodes.Names(ctx, addresses)
 	if err != nil {
 		return nil, err
 	}

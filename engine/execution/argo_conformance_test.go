@@ -48,7 +48,7 @@ func TestArgoConformance(t *testing.T) { //nolint:tparallel // one after the oth
 				n := b.node(id, place[:at])
 				require.Equal(t, want, n.Outputs[place[at+1:]], "%s: %s %+v", place, n.State, n.Error)
 			}
-			events, err := b.engine.Events(b.ctx, id, 0, 0)
+			events, err := b.engine.Events.After(b.ctx, id, 0, 0)
 			require.NoError(t, err)
 			b.checkMetrics(c, events)
 			if c.result != nil {

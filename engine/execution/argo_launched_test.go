@@ -131,7 +131,7 @@ func TestTagsInInputsWithoutAValue(t *testing.T) {
 func (b *testBundle) anotherServer(id uuid.UUID, set string) {
 	b.t.Helper()
 	require.Eventually(b.t, func() bool {
-		n, err := b.engine.Node(b.ctx, id, "wait")
+		n, err := b.engine.Nodes.Get(b.ctx, id, "wait")
 		return err == nil && n.State == dag.Running && !b.leased(id)
 	}, 20*time.Second, 20*time.Millisecond)
 	_, err := b.pool.Exec(b.ctx, "UPDATE executions SET owner_epoch = owner_epoch + 1"+set+" WHERE id = $1", id)

@@ -25,7 +25,7 @@ func (b *testBundle) untilRunning(id uuid.UUID, names ...string) {
 	b.t.Helper()
 	b.until(id, strings.Join(names, " and ")+" to run", func(query.Execution) bool {
 		for _, name := range names {
-			n, err := b.engine.Node(b.ctx, id, name)
+			n, err := b.engine.Nodes.Get(b.ctx, id, name)
 			if err != nil || n.State != dag.Running {
 				return false
 			}

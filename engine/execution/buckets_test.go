@@ -50,7 +50,7 @@ templates:
 	}
 	running := func(attempt int) {
 		require.Eventually(t, func() bool {
-			n, err := b.engine.Node(b.ctx, id, "main")
+			n, err := b.engine.Nodes.Get(b.ctx, id, "main")
 			return err == nil && n.State == dag.Running && n.Attempt == attempt
 		}, 20*time.Second, 10*time.Millisecond)
 	}

@@ -163,7 +163,7 @@ graphs:
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, map[string]any{"v": json.Number("12")}, b.node(id, "outer[1]/cell[1]").Outputs)
 	for _, name := range []string{"", "/", "outer[2]", "outer[01]", "outer[-1]", "outer[", "outer[1]x", "outer/cell", "outer[1]/none", "outer[1]//cell", "outer[1]/cell[1]/cell", "outer[1][1]"} {
-		_, err := b.engine.Node(b.ctx, id, name)
+		_, err := b.engine.Nodes.Get(b.ctx, id, name)
 		require.True(t, apperr.Is(err, apperr.NotFound), "%q: %v", name, err)
 	}
 	got, err := json.Marshal(e.Outputs["all"])

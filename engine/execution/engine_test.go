@@ -204,7 +204,7 @@ func TestCapacityIsRespected(t *testing.T) {
 	}
 	id := b.launch(doc.String(), nil)
 	b.until(id, "waiting", func(e query.Execution) bool { return e.Counts.Ready > 0 && e.Counts.Queued+e.Counts.Running > 0 })
-	waiting, err := b.engine.Waiting(b.ctx, 10)
+	waiting, err := b.engine.Waits.Nodes(b.ctx, 10)
 	require.NoError(t, err)
 	if len(waiting) > 0 {
 		require.Equal(t, "CPU_UNAVAILABLE", waiting[0].Reason.Code)

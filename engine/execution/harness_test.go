@@ -77,7 +77,7 @@ func setup(t testing.TB, options ...option) *testBundle {
 	b.quotas, err = quota.New(quota.Config{Pool: pool, Capacity: config.Capacity, Instance: config.Instance, Logger: config.Logger})
 	require.NoError(t, err)
 	config.Quotas = b.quotas
-	b.artifacts.CountWith(b.quotas.AddStorage)
+	b.artifacts.CountWith(b.quotas.Storage.Add)
 	b.engine, err = execution.New(config)
 	require.NoError(t, err)
 	b.launcher.deliver = b.engine.Supervisor.Deliver
@@ -149,7 +149,7 @@ func (b *testBundle) until(id uuid.UUID, what string, done func(query.Execution)
 			return e
 		}
 		if _, ok := <-hints; !ok {
-			nodes, _, _ := b.engine.Nodes(b.ctx, id, query.NodeFilter{Limit: 20})
+			nodes, _, _ := b.engine.Nodes.List(b.ctx, id, query.NodeFilter{Limit: 20})
 			b.t.Fatalf("execution %s: %s did not happen: %s %+v\n%+v", id, what, e.Status, e.Counts, nodes)
 		}
 	}
@@ -189,7 +189,7 @@ func (b *testBundle) checkCounters() {
 
 func (b *testBundle) node(id uuid.UUID, name string) query.NodeDetail {
 	b.t.Helper()
-	n, err := b.engine.Node(b.ctx, id, name)
+	n, err := b.engine.Nodes.Get(b.ctx, id, name)
 	require.NoError(b.t, err)
 	return n
 }
@@ -197,7 +197,7 @@ func (b *testBundle) node(id uuid.UUID, name string) query.NodeDetail {
 // kinds returns the kinds of an execution's events.
 func (b *testBundle) kinds(id uuid.UUID) []string {
 	b.t.Helper()
-	events, err := b.engine.Events(b.ctx, id, 0, 0)
+	events, err := b.engine.Events.After(b.ctx, id, 0, 0)
 	require.NoError(b.t, err)
 	var kinds []string
 	for i, e := range events {

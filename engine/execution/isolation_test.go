@@ -66,20 +66,29 @@ func TestEveryMethodStaysInItsProjects(t *testing.T) {
 		"Get":   func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Get(ctx, id); return err },
 		"Place": func(ctx context.Context, id uuid.UUID) error { _, _, err := b.engine.Scope(ctx, id); return err },
 		"Nodes": func(ctx context.Context, id uuid.UUID) error {
-			_, _, err := b.engine.Nodes(ctx, id, query.NodeFilter{})
+			_, _, err := b.engine.Nodes.List(ctx, id, query.NodeFilter{})
 			return err
 		},
 		"ChangedSince": func(ctx context.Context, id uuid.UUID) error {
-			_, _, err := b.engine.ChangedSince(ctx, id, 0)
+			_, _, err := b.engine.Nodes.ChangedSince(ctx, id, 0)
 			return err
 		},
-		"States":     func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.States(ctx, id); return err },
-		"Node":       func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Node(ctx, id, "a"); return err },
-		"LevelSpans": func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.LevelSpans(ctx, id); return err },
-		"Attempts":   func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Attempts(ctx, id, nil); return err },
-		"Events":     func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Events(ctx, id, 0, 0); return err },
+		"States": func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Nodes.States(ctx, id); return err },
+		"Node":   func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Nodes.Get(ctx, id, "a"); return err },
+		"LevelSpans": func(ctx context.Context, id uuid.UUID) error {
+			_, err := b.engine.Nodes.LevelSpans(ctx, id)
+			return err
+		},
+		"Attempts": func(ctx context.Context, id uuid.UUID) error {
+			_, err := b.engine.Nodes.Attempts(ctx, id, nil)
+			return err
+		},
+		"Events": func(ctx context.Context, id uuid.UUID) error {
+			_, err := b.engine.Events.After(ctx, id, 0, 0)
+			return err
+		},
 		"LatestEvents": func(ctx context.Context, id uuid.UUID) error {
-			_, err := b.engine.LatestEvents(ctx, id, query.EventFilter{})
+			_, err := b.engine.Events.Latest(ctx, id, query.EventFilter{})
 			return err
 		},
 		"Watch":  func(ctx context.Context, id uuid.UUID) error { _, err := b.engine.Watches.Watch(ctx, id); return err },

@@ -288,7 +288,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
 	require.Len(t, b.seriesWith("items"), 2, "three of before, 995 more, and two")
 	refused := 0
-	events, err := b.engine.Events(b.ctx, id, 0, 0)
+	events, err := b.engine.Events.After(b.ctx, id, 0, 0)
 	require.NoError(t, err)
 	for _, e := range events {
 		if e.Kind == "metric.failed" {
@@ -314,7 +314,7 @@ func TestMetricsThatDiffer(t *testing.T) {
 		t.Helper()
 		id := b.launch(counting(name, metric), nil)
 		require.Equal(t, query.Succeeded, b.finish(id).Status)
-		events, err := b.engine.Events(b.ctx, id, 0, 0)
+		events, err := b.engine.Events.After(b.ctx, id, 0, 0)
 		require.NoError(t, err)
 		for _, e := range events {
 			if e.Kind == "metric.failed" {

@@ -67,7 +67,7 @@ func TestPodWaitsAndRuns(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, waited, "one event for each cause")
-	events, err := b.engine.PodEvents(b.ctx, id, "train", 0)
+	events, err := b.engine.Nodes.PodEvents(b.ctx, id, "train", 0)
 	require.NoError(t, err)
 	require.Len(t, events, 1)
 	require.Equal(t, 3, events[0].Count)
@@ -158,7 +158,7 @@ func TestMemoryGrows(t *testing.T) {
 	require.Equal(t, "out_of_memory", e.Error.Code)
 	n := b.node(id, "train")
 	require.Equal(t, []int{16384, 24576, 24576}, []int{n.Attempts[0].MemoryMiB, n.Attempts[1].MemoryMiB, n.Attempts[2].MemoryMiB})
-	events, err := b.engine.Events(b.ctx, id, 0, 0)
+	events, err := b.engine.Events.After(b.ctx, id, 0, 0)
 	require.NoError(t, err)
 	var messages []string
 	for _, e := range events {

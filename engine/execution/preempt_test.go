@@ -60,7 +60,7 @@ func (b *testBundle) limitTeam(name string, millis int) {
 	b.t.Helper()
 	_, err := b.pool.Exec(b.ctx, "UPDATE quotas q SET limits = jsonb_build_object('cpu', $1::int) FROM tenancy_nodes n WHERE n.id = q.node_id AND n.name = $2", millis, name)
 	require.NoError(b.t, err)
-	require.NoError(b.t, b.quotas.Reload(b.ctx))
+	require.NoError(b.t, b.quotas.Levels.Reload(b.ctx))
 }
 
 // TestOfferOfAFullLevelDoesNotBegin: capacity that was reserved before the storage was full
@@ -85,13 +85,13 @@ func TestOfferOfAFullLevelDoesNotBegin(t *testing.T) {
 	require.Zero(t, b.node(second, "a").Attempt)
 	_, err := b.pool.Exec(b.ctx, "UPDATE quotas SET limits = jsonb_build_object('cpu', 1000, 'storage', 10)")
 	require.NoError(t, err)
-	require.NoError(t, b.quotas.Reload(b.ctx))
+	require.NoError(t, b.quotas.Levels.Reload(b.ctx))
 	require.Equal(t, query.Succeeded, b.finish(second).Status)
 }
 
 func (b *testBundle) addStorage(project uuid.UUID, bytes int64) {
 	b.t.Helper()
 	require.NoError(b.t, db.Tx(b.ctx, b.pool, func(_ pgx.Tx, q *db.Queries) error {
-		return b.quotas.AddStorage(b.ctx, q, project, bytes, false)
+		return b.quotas.Storage.Add(b.ctx, q, project, bytes, false)
 	}))
 }

@@ -38,7 +38,7 @@ func (b *testBundle) team(name string, limit, borrow fair.Vector) context.Contex
 	exec("INSERT INTO quotas (node_id, limits, borrow) VALUES ($1, $2, $3)", team, fair.Vector{}.Plus(limit), fair.Vector{}.Plus(borrow))
 	subject := auth.Local()
 	subject.ProjectID = project
-	require.NoError(b.t, b.quotas.Reload(b.ctx))
+	require.NoError(b.t, b.quotas.Levels.Reload(b.ctx))
 	return auth.WithSubject(b.ctx, subject)
 }
 
@@ -171,7 +171,7 @@ func TestNothingStartsWhileStorageIsFull(t *testing.T) {
 	b := all.as(all.team("vision", fair.Vector{fair.Storage: 1}, nil))
 	project, _ := auth.SubjectOf(b.ctx)
 	require.NoError(t, db.Tx(b.ctx, b.pool, func(_ pgx.Tx, q *db.Queries) error {
-		return b.quotas.AddStorage(b.ctx, q, project.ProjectID, 3<<20, false)
+		return b.quotas.Storage.Add(b.ctx, q, project.ProjectID, 3<<20, false)
 	}))
 	id := b.launch("name: writes\nversion: 1.0.0\noperators: [{name: a, type: shell, code: {script: 'true'}}]", nil)
 	e := b.until(id, "a reason", func(e query.Execution) bool {
@@ -184,7 +184,7 @@ func TestNothingStartsWhileStorageIsFull(t *testing.T) {
 	require.Equal(t, fair.StorageLimit, reason.Code)
 	_, err := b.pool.Exec(b.ctx, "UPDATE quotas SET limits = jsonb_build_object('storage', 10)")
 	require.NoError(t, err)
-	require.NoError(t, b.quotas.Reload(b.ctx))
+	require.NoError(t, b.quotas.Levels.Reload(b.ctx))
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
 }
 
@@ -234,8 +234,8 @@ operators:
 	var used map[string]json.Number
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT used FROM quota_usage WHERE node_id = $1", auth.Installation).Scan(&used))
 	require.Empty(t, used)
-	require.NoError(t, b.quotas.Reconcile(b.ctx))
-	d, err := b.quotas.Drift(b.ctx)
+	require.NoError(t, b.quotas.Reconciler.Reconcile(b.ctx))
+	d, err := b.quotas.Reconciler.Drift(b.ctx)
 	require.NoError(t, err)
 	require.True(t, d.FoundAt.IsZero(), "%+v", d.Levels)
 }

@@ -22,15 +22,15 @@ func TestTasksWithoutResourcesRequestTheDefault(t *testing.T) {
 	b := setup(t)
 	subject, _ := auth.SubjectOf(b.ctx)
 	set := func(node uuid.UUID, requests fair.Vector) {
-		s, err := b.quotas.Get(b.ctx, node)
+		s, err := b.quotas.Editor.Get(b.ctx, node)
 		require.NoError(t, err)
 		s.Limits.Default = requests
-		_, err = b.quotas.Put(b.ctx, node, quota.Edit{Limits: s.Limits, Version: s.Version})
+		_, err = b.quotas.Editor.Put(b.ctx, node, quota.Edit{Limits: s.Limits, Version: s.Version})
 		require.NoError(t, err)
 	}
 	set(auth.Installation, fair.Vector{fair.CPU: 100, fair.Memory: 256})
 	set(subject.ProjectID, fair.Vector{fair.Memory: 32})
-	cpu, memory := b.quotas.Requests(subject.ProjectID)
+	cpu, memory := b.quotas.Levels.Requests(subject.ProjectID)
 	require.Equal(t, []int{100, 32}, []int{cpu, memory}, "the nearest level that sets a resource")
 
 	var limits sync.Map
@@ -64,7 +64,7 @@ operators:
 	require.Equal(t, []any{int64(0), int64(512)}, []any{none, own}, "a default request is not a limit")
 
 	for _, wrong := range []fair.Vector{{fair.GPU: 1}, {fair.CPU: 1 << 40}} {
-		_, err := b.quotas.Put(b.ctx, subject.ProjectID, quota.Edit{Limits: fair.Limits{Default: wrong}, Version: 1})
+		_, err := b.quotas.Editor.Put(b.ctx, subject.ProjectID, quota.Edit{Limits: fair.Limits{Default: wrong}, Version: 1})
 		require.ErrorContains(t, err, "default requests")
 	}
 }

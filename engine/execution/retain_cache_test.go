@@ -82,7 +82,7 @@ func TestSweepsComeByThemselves(t *testing.T) {
 	b := setup(t)
 	now := time.Now().Add(50 * time.Hour)
 	swept := retention.New(retention.Config{
-		Pool: b.pool, Store: b.artifacts.Store().(artifact.Remover), Free: b.quotas.FreeStorage, Now: func() time.Time { return now }, Logger: testLogger(t),
+		Pool: b.pool, Store: b.artifacts.Store().(artifact.Remover), Free: b.quotas.Storage.Free, Now: func() time.Time { return now }, Logger: testLogger(t),
 	})
 	count := func() (n int) {
 		require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM sweeps WHERE NOT dry_run").Scan(&n))

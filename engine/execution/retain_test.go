@@ -19,7 +19,7 @@ import (
 func (b *testBundle) sweeper(at time.Time) *retention.Service {
 	b.t.Helper()
 	return retention.New(retention.Config{
-		Pool: b.pool, Store: b.artifacts.Store().(artifact.Remover), Free: b.quotas.FreeStorage, Now: func() time.Time { return at }, Logger: testLogger(b.t),
+		Pool: b.pool, Store: b.artifacts.Store().(artifact.Remover), Free: b.quotas.Storage.Free, Now: func() time.Time { return at }, Logger: testLogger(b.t),
 	})
 }
 

@@ -194,7 +194,7 @@ outputs: [{name: outputs, type: JSON, from: wait.outputs}]
 `, nil)
 	n := b.untilWaiting(id, 1)
 	require.Contains(t, n.Reason.Message, "No execution of first since ")
-	why, err := b.engine.Why(b.ctx, id, "")
+	why, err := b.engine.Waits.Why(b.ctx, id, "")
 	require.NoError(t, err)
 	require.Equal(t, "wait", why.Node)
 	require.Equal(t, n.Reason.Message, why.Reason.Message)

@@ -129,7 +129,7 @@ func (as *attemptSpecs) scope(i int) auth.TaskScope {
 // that the attempt may use: only its own.
 func (as *attemptSpecs) environment(i int) map[string]string {
 	env := as.loop.operator(i).Environment
-	if as.loop.driver.config.Cluster || as.loop.operator(i).Pool != "" || len(as.loop.driver.quota.Capacity().GPUs) == 0 {
+	if as.loop.driver.config.Cluster || as.loop.operator(i).Pool != "" || len(as.loop.driver.quota.Levels.Capacity().GPUs) == 0 {
 		return env
 	}
 	devices := make([]string, len(as.loop.nodes[i].devices))

@@ -208,14 +208,14 @@ func (s *core) requestOf(op *workflow.Operator, project uuid.UUID) fair.Request 
 // DefaultRequests returns the requests of each pod of a task in project whose definition
 // sets no CPU (in millicores) or no memory (in MiB).
 func (s *LaunchService) DefaultRequests(project uuid.UUID) (cpuMillis, memoryMiB int) {
-	return s.quota.Requests(project)
+	return s.quota.Levels.Requests(project)
 }
 
 // amountOf returns the amount of one attempt of an operator in a project, which sets the
 // defaults of CPU and memory.
 func (s *core) amountOf(o *workflow.Operator, project uuid.UUID) fair.Amount {
 	r, pods := o.Resources, max(o.Resources.Pods, 1)
-	cpu, memory := s.quota.Requests(project)
+	cpu, memory := s.quota.Levels.Requests(project)
 	return fair.Amount{CPUMillis: pods * cmp.Or(r.CPUMillis, cpu), MemoryMiB: pods * cmp.Or(r.MemoryMiB, memory), GPUs: pods * r.GPUs, GPUType: r.GPUType, Pods: pods}
 }
 

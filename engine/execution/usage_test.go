@@ -53,7 +53,7 @@ operators:
 	require.GreaterOrEqual(t, estimates["long"].P50, time.Second)
 	require.Equal(t, estimates["long"].P10, estimates["long"].P90)
 
-	u, err := b.engine.Usage(b.ctx, auth.LocalTeam, time.Now().Add(-time.Hour))
+	u, err := b.engine.Usage.At(b.ctx, auth.LocalTeam, time.Now().Add(-time.Hour))
 	require.NoError(t, err)
 	require.Len(t, u.ByPerson, 1)
 	require.Equal(t, "admin", u.ByPerson[0].Name)
@@ -61,16 +61,16 @@ operators:
 	require.Equal(t, 1, u.ByWorkflow[0].Executions)
 	require.Greater(t, u.Total.CPU, 0.5*1.0/3600)
 	require.Greater(t, u.Total.Memory, 0.0)
-	hours, err := b.engine.HoursOf(b.ctx, id)
+	hours, err := b.engine.Usage.HoursOf(b.ctx, id)
 	require.NoError(t, err)
 	require.InDelta(t, u.Total.CPU, hours.CPU, 1e-9)
 
-	u, err = b.engine.Usage(b.ctx, auth.LocalTeam, time.Now().Add(time.Hour))
+	u, err = b.engine.Usage.At(b.ctx, auth.LocalTeam, time.Now().Add(time.Hour))
 	require.NoError(t, err)
 	require.Empty(t, u.ByPerson, "nothing was used after that")
 
 	stranger := auth.Subject{ID: uuid.New(), Role: auth.RoleUser}
-	_, err = b.engine.Usage(auth.WithSubject(t.Context(), stranger), auth.LocalTeam, time.Now())
+	_, err = b.engine.Usage.At(auth.WithSubject(t.Context(), stranger), auth.LocalTeam, time.Now())
 	require.True(t, apperr.Is(err, apperr.NotFound), "another tenant's levels are not found")
 }
 

@@ -40,7 +40,7 @@ func (b *podBundle) waitsFor(id uuid.UUID, node int, code, message string) launc
 // inCluster returns the nodes that wait in the cluster, by name.
 func (b *podBundle) inCluster(place uuid.UUID, limit int) (query.ClusterWaits, []string) {
 	b.t.Helper()
-	waits, err := b.engine.InCluster(b.ctx, place, limit)
+	waits, err := b.engine.Waits.InCluster(b.ctx, place, limit)
 	require.NoError(b.t, err)
 	var names []string
 	for _, w := range waits.Entries {
@@ -145,10 +145,10 @@ func TestOthersInTheClusterStayHidden(t *testing.T) {
 	}
 	member := as(func(_ auth.Action, place uuid.UUID) bool { return place == auth.LocalProject })
 	for _, place := range []uuid.UUID{auth.Installation, uuid.New()} {
-		_, err := member.engine.InCluster(member.ctx, place, 0)
+		_, err := member.engine.Waits.InCluster(member.ctx, place, 0)
 		require.True(t, apperr.Is(err, apperr.NotFound))
 	}
 	nobody := as(func(auth.Action, uuid.UUID) bool { return false })
-	_, err := nobody.engine.InCluster(nobody.ctx, uuid.Nil, 0)
+	_, err := nobody.engine.Waits.InCluster(nobody.ctx, uuid.Nil, 0)
 	require.Error(t, err)
 }

@@ -34,8 +34,8 @@ type Round struct {
 // was just lowered: the caller starts over.
 func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []fair.Grant, refused []fair.Refusal, err error) {
 	released := slices.Collect(maps.Keys(r.Release))
-	s.refreshTree(ctx, q, r.Project)
-	if full := s.storageFull(r.Project); full != nil {
+	s.Levels.ensure(ctx, q, r.Project)
+	if full := s.Storage.full(r.Project); full != nil {
 		refused = s.refuseFull(r, *full)
 		r.Want, r.Gate = nil, nil
 	}
@@ -47,7 +47,7 @@ func (s *Service) Admit(ctx context.Context, q *db.Queries, r Round) (granted []
 		s.order.Unlock()
 		return granted, refused, nil
 	}
-	l, err := s.lock(ctx, q, r.Project)
+	l, err := s.Levels.lock(ctx, q, r.Project)
 	s.order.Unlock()
 	if err != nil {
 		return granted, nil, err
@@ -77,7 +77,7 @@ func (s *Service) refuseFull(r Round, full fair.Reason) []fair.Refusal {
 		}
 	}
 	if len(refused) > 0 {
-		s.awaitStorage(r)
+		s.Storage.await(r)
 	}
 	return refused
 }
@@ -133,7 +133,7 @@ func (s *Service) Position(key fair.Key) int { return s.fair.Position(key) }
 
 // NeverFits returns why a request can never start, even if nothing else runs, or nil.
 func (s *Service) NeverFits(r fair.Request) *fair.Reason {
-	s.refreshTree(context.Background(), s.queries, r.Project)
+	s.Levels.ensure(context.Background(), s.queries, r.Project)
 	return s.fair.NeverFits(r)
 }
 
@@ -146,7 +146,7 @@ func (s *Service) Queue(f fair.Filter) []fair.Waiting { return s.fair.Queue(f) }
 // Forecast predicts the result of requests made now.
 func (s *Service) Forecast(requests []fair.Request) fair.Forecast {
 	if len(requests) > 0 {
-		s.refreshTree(context.Background(), s.queries, requests[0].Project)
+		s.Levels.ensure(context.Background(), s.queries, requests[0].Project)
 	}
 	return s.fair.Forecast(requests)
 }

@@ -62,16 +62,16 @@ func (c Capacity) vector() fair.Vector {
 
 // Capacity returns the capacity of the installation. Until a cluster has reported its
 // capacity, it is the zero Capacity and the root has no limit.
-func (s *Service) Capacity() Capacity {
-	if c := s.capacity.Load(); c != nil {
+func (l *Levels) Capacity() Capacity {
+	if c := l.capacity.Load(); c != nil {
 		return *c
 	}
 	return Capacity{}
 }
 
 // bounds is the limit of the root.
-func (s *Service) bounds() fair.Vector {
-	if c := s.capacity.Load(); c != nil {
+func (l *Levels) bounds() fair.Vector {
+	if c := l.capacity.Load(); c != nil {
 		return c.vector()
 	}
 	return fair.Vector{}
@@ -80,26 +80,26 @@ func (s *Service) bounds() fair.Vector {
 // SetCapacity stores the current capacity of the cluster for all servers on the
 // database. Only the server that watches the cluster, with Config.Cluster, calls it.
 // Reservations stay when the capacity shrinks; nothing new begins until it fits.
-func (s *Service) SetCapacity(ctx context.Context, c Capacity) error {
-	if err := s.readCapacity(ctx, s.queries); err != nil {
+func (l *Levels) SetCapacity(ctx context.Context, c Capacity) error {
+	if err := l.readCapacity(ctx, l.queries); err != nil {
 		return err
 	}
-	if known := s.capacity.Load(); known != nil && known.equal(c) {
+	if known := l.capacity.Load(); known != nil && known.equal(c) {
 		return nil
 	}
 	encoded, err := json.Marshal(c)
 	if err != nil {
 		return fmt.Errorf("encode the capacity: %w", err)
 	}
-	if _, err := s.queries.SetClusterCapacity(ctx, encoded); err != nil {
+	if _, err := l.queries.SetClusterCapacity(ctx, encoded); err != nil {
 		return fmt.Errorf("write the capacity of the cluster: %w", err)
 	}
-	return s.Reload(ctx)
+	return l.Reload(ctx)
 }
 
 // readCapacity reads the capacity that the server that watches the cluster stored.
-func (s *Service) readCapacity(ctx context.Context, q *db.Queries) error {
-	if !s.config.Cluster {
+func (l *Levels) readCapacity(ctx context.Context, q *db.Queries) error {
+	if !l.cluster {
 		return nil
 	}
 	raw, err := q.GetClusterCapacity(ctx)
@@ -113,6 +113,6 @@ func (s *Service) readCapacity(ctx context.Context, q *db.Queries) error {
 	if err := json.Unmarshal(raw, &c); err != nil {
 		return fmt.Errorf("the capacity of the cluster: %w", err)
 	}
-	s.capacity.Store(&c)
+	l.capacity.Store(&c)
 	return nil
 }

@@ -31,33 +31,33 @@ type locked struct {
 
 // lock locks the counters of the path of project with q. Every process locks the root
 // first, so use and limits cannot change while the lock is held.
-func (s *Service) lock(ctx context.Context, q *db.Queries, project uuid.UUID) (*locked, error) {
-	tree, revision := s.currentTree()
-	l := &locked{queries: q, project: project, tree: tree}
-	ids := l.tree.Path(project)
+func (l *Levels) lock(ctx context.Context, q *db.Queries, project uuid.UUID) (*locked, error) {
+	tree, revision := l.current()
+	path := &locked{queries: q, project: project, tree: tree}
+	ids := path.tree.Path(project)
 	if ids == nil { // newer than the loaded tree
 		var err error
-		if l.tree, err = s.loadTree(ctx, q); err != nil {
+		if path.tree, err = l.load(ctx, q); err != nil {
 			return nil, err
 		}
 		revision = -1 // read again under the lock
-		if ids = l.tree.Path(project); ids == nil {
+		if ids = path.tree.Path(project); ids == nil {
 			return nil, apperr.New(apperr.NotFound, "There is no project %s.", project)
 		}
 	}
-	root, err := l.take(ctx, ids)
+	root, err := path.take(ctx, ids)
 	if err != nil || root == revision {
-		return l, err
+		return path, err
 	}
 	// The limits or the tree have changed: what is read now stays valid under the lock.
-	if l.tree, err = s.loadTree(ctx, q); err != nil {
+	if path.tree, err = l.load(ctx, q); err != nil {
 		return nil, err
 	}
-	if ids = l.tree.Path(project); ids == nil {
+	if ids = path.tree.Path(project); ids == nil {
 		return nil, apperr.New(apperr.NotFound, "There is no project %s.", project)
 	}
-	_, err = l.take(ctx, ids)
-	return l, err
+	_, err = path.take(ctx, ids)
+	return path, err
 }
 
 // take locks the rows of ids and returns the revision at the root.
@@ -172,16 +172,7 @@ func (l *locked) add(ctx context.Context, delta fair.Vector, bytes int64) error 
 	return nil
 }
 
-// charge locks, checks and writes: reason is why add does not fit, and then
-// nothing is written.
-func (s *Service) charge(ctx context.Context, q *db.Queries, project uuid.UUID, delta fair.Vector) (*fair.Reason, error) {
-	l, err := s.lock(ctx, q, project)
-	if err != nil {
-		return nil, err
-	}
-	return l.charge(ctx, delta)
-}
-
+// charge checks and writes: reason is why delta does not fit, and then nothing is written.
 func (l *locked) charge(ctx context.Context, delta fair.Vector) (*fair.Reason, error) {
 	reason, err := l.check(ctx, delta)
 	if err != nil || reason != nil {
@@ -191,7 +182,7 @@ func (l *locked) charge(ctx context.Context, delta fair.Vector) (*fair.Reason, e
 }
 
 // lockRoot prevents all other processes from changing any counter.
-func (s *Service) lockRoot(ctx context.Context, q *db.Queries) error {
+func lockRoot(ctx context.Context, q *db.Queries) error {
 	if _, err := q.LockQuotaPath(ctx, []uuid.UUID{auth.Installation}); err != nil {
 		return fmt.Errorf("lock the counters: %w", err)
 	}

@@ -16,13 +16,13 @@ const maxDefault = 1 << 20
 // Requests returns the default CPU (in millicores) and memory (in MiB) of each pod of a
 // task in project that requests none: those of the nearest level, else the
 // installation's default.
-func (s *Service) Requests(project uuid.UUID) (cpuMillis, memoryMiB int) {
-	tree := s.fair.Tree()
+func (l *Levels) Requests(project uuid.UUID) (cpuMillis, memoryMiB int) {
+	tree := l.fair.Tree()
 	of := func(r fair.Resource) int {
 		for id := project; ; {
 			level, ok := tree.Level(id)
 			if !ok {
-				return int(s.config.Requests[r])
+				return int(l.requests[r])
 			}
 			if n, ok := level.Limits.Default[r]; ok {
 				return int(n)

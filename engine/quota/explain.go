@@ -41,7 +41,7 @@ const (
 // Explain returns why a node of an execution of project waits; stored is the reason of
 // its row, for nodes that wait in another process. It returns NotFound unless the
 // subject may read executions in project.
-func (s *Service) Explain(ctx context.Context, project uuid.UUID, key fair.Key, stored *fair.Reason) (Explanation, error) {
+func (rd *Reader) Explain(ctx context.Context, project uuid.UUID, key fair.Key, stored *fair.Reason) (Explanation, error) {
 	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, project, apperr.New(apperr.NotFound, "There is no execution %s.", key.Execution))
 	if err != nil {
 		return Explanation{}, err
@@ -50,35 +50,35 @@ func (s *Service) Explain(ctx context.Context, project uuid.UUID, key fair.Key, 
 	if stored != nil {
 		e.Reason = *stored
 	}
-	if reason, ok := s.fair.Why(key); ok {
+	if reason, ok := rd.fair.Why(key); ok {
 		e.Reason, e.Waits = reason, true
 	}
-	for _, w := range s.fair.Queue(fair.Filter{Execution: key.Execution}) {
+	for _, w := range rd.fair.Queue(fair.Filter{Execution: key.Execution}) {
 		if w.Key == key {
 			e.Offered, e.Requested = w.Offered, w.Amount
 			e.Reason.Position = w.Position
 		}
 	}
 	if e.Waits && e.Reason.Position > 0 && e.Reason.Position <= nearbyAtMost {
-		queue := s.fair.Queue(fair.Filter{Limit: e.Reason.Position + nearby})
-		if e.Nearby, err = s.queued(ctx, subject, queue[max(0, len(queue)-2*nearby-1):]); err != nil {
+		queue := rd.fair.Queue(fair.Filter{Limit: e.Reason.Position + nearby})
+		if e.Nearby, err = rd.queued(ctx, subject, queue[max(0, len(queue)-2*nearby-1):]); err != nil {
 			return Explanation{}, err
 		}
 	}
 	HideHolders(subject, &e.Reason)
-	e.Holders, err = s.holders(ctx, e.Reason.Holders)
+	e.Holders, err = rd.holders(ctx, e.Reason.Holders)
 	return e, err
 }
 
 // holders adds names to holders.
-func (s *Service) holders(ctx context.Context, held []fair.Holder) ([]Holder, error) {
+func (rd *Reader) holders(ctx context.Context, held []fair.Holder) ([]Holder, error) {
 	var keys []fair.Key
 	for _, h := range held {
 		if h.Execution != uuid.Nil {
 			keys = append(keys, fair.Key{Execution: h.Execution, Node: h.Node})
 		}
 	}
-	names, err := s.names(ctx, keys)
+	names, err := rd.names(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +102,12 @@ type QueuePage struct {
 // to subjects who may read there or in a project below it. An entry that the subject
 // may not see has only a position, an amount and an age. after is the Next of the
 // previous page. It returns NotFound for a node that the subject may not see.
-func (s *Service) QueueAt(ctx context.Context, node uuid.UUID, after string, limit int) (QueuePage, error) {
-	subject, _, err := s.member(ctx, node)
+func (rd *Reader) QueueAt(ctx context.Context, node uuid.UUID, after string, limit int) (QueuePage, error) {
+	subject, _, err := rd.authorizeMember(ctx, node)
 	if err != nil {
 		return QueuePage{}, err
 	}
-	if _, known := s.fair.Tree().Level(node); !known {
+	if _, known := rd.fair.Tree().Level(node); !known {
 		return QueuePage{}, absent(node)
 	}
 	if limit <= 0 {
@@ -118,7 +118,7 @@ func (s *Service) QueueAt(ctx context.Context, node uuid.UUID, after string, lim
 	if err != nil {
 		return QueuePage{}, err
 	}
-	queue := s.fair.Queue(fair.Filter{Level: node, Limit: seen + limit + 1})
+	queue := rd.fair.Queue(fair.Filter{Level: node, Limit: seen + limit + 1})
 	queue = queue[from(queue, seen, last):]
 	var page QueuePage
 	if len(queue) > limit {
@@ -126,7 +126,7 @@ func (s *Service) QueueAt(ctx context.Context, node uuid.UUID, after string, lim
 		end := queue[limit-1].Key
 		page.Next = fmt.Sprintf("%d.%s.%d", seen+limit, end.Execution, end.Node)
 	}
-	page.Entries, err = s.queued(ctx, subject, queue)
+	page.Entries, err = rd.queued(ctx, subject, queue)
 	return page, err
 }
 

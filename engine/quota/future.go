@@ -27,8 +27,8 @@ func today(limits fair.Limits, capacity fair.Vector) fair.Limits {
 
 // Warnings returns a sentence for each limit that exceeds the current capacity of the
 // installation.
-func (s *Service) Warnings(limits fair.Limits) []string {
-	capacity := s.bounds()
+func (ed *Editor) Warnings(limits fair.Limits) []string {
+	capacity := ed.levels.bounds()
 	var warnings []string
 	for _, r := range limits.Limit.Resources() {
 		if most, known := capacity[r]; known && limits.Limit[r] > most {
@@ -41,13 +41,13 @@ func (s *Service) Warnings(limits fair.Limits) []string {
 
 // withinAncestors refuses a limit above the saved limit of an ancestor. The tree cannot
 // check this when the capacity of the installation caps both.
-func (s *Service) withinAncestors(ctx context.Context, q *db.Queries, level fair.Level, limits fair.Limits) error {
+func (ed *Editor) withinAncestors(ctx context.Context, q *db.Queries, level fair.Level, limits fair.Limits) error {
 	var fields []apperr.Field
-	for _, id := range s.fair.Tree().Path(level.ID) {
+	for _, id := range ed.fair.Tree().Path(level.ID) {
 		if id == level.ID {
 			continue
 		}
-		above, err := s.setting(ctx, q, id)
+		above, err := ed.setting(ctx, q, id)
 		if err != nil {
 			return err
 		}

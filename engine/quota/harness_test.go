@@ -105,7 +105,7 @@ func (b *testBundle) reserve(grants ...fair.Grant) *fair.Reason {
 	b.t.Helper()
 	var reason *fair.Reason
 	require.NoError(b.t, b.tx(func(q *db.Queries) (err error) {
-		reason, err = b.Reserve(b.ctx, q, grants)
+		reason, err = b.Reservations.Reserve(b.ctx, q, grants)
 		return err
 	}))
 	return reason
@@ -115,7 +115,7 @@ func (b *testBundle) release(project uuid.UUID, slots ...quota.Slot) int {
 	b.t.Helper()
 	var n int
 	require.NoError(b.t, b.tx(func(q *db.Queries) (err error) {
-		n, err = b.Release(b.ctx, q, project, slots)
+		n, err = b.Reservations.Release(b.ctx, q, project, slots)
 		return err
 	}))
 	return n

@@ -45,24 +45,24 @@ const historySteps = 180
 
 // History returns the use of a resource by a node over the last span. It requires
 // quota.read at the node.
-func (s *Service) History(ctx context.Context, node uuid.UUID, resource fair.Resource, span time.Duration) (History, error) {
+func (rd *Reader) History(ctx context.Context, node uuid.UUID, resource fair.Resource, span time.Duration) (History, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, node, absent(node)); err != nil {
 		return History{}, err
 	}
-	level, ok := s.fair.Tree().Level(node)
+	level, ok := rd.fair.Tree().Level(node)
 	if !ok {
 		return History{}, absent(node)
 	}
-	h := History{Step: max((span / historySteps).Round(time.Minute), time.Minute), To: s.now()}
+	h := History{Step: max((span / historySteps).Round(time.Minute), time.Minute), To: rd.now()}
 	h.From = h.To.Add(-span)
-	q := db.New(s.pool)
+	q := db.New(rd.pool)
 	rows, err := q.ReadQuotaSamples(ctx, db.ReadQuotaSamplesParams{
 		Step: h.Step, Origin: h.From.Truncate(h.Step), Resource: string(resource), NodeID: node, Since: h.From, Until: h.To,
 	})
 	if err != nil {
 		return History{}, fmt.Errorf("read use of %s: %w", node, err)
 	}
-	changes, err := s.changes(ctx, q, []uuid.UUID{node}, false, h.From, historySteps)
+	changes, err := rd.changes(ctx, q, []uuid.UUID{node}, false, h.From, historySteps)
 	if err != nil {
 		return History{}, err
 	}
@@ -93,21 +93,21 @@ func limitsOver(now fair.Limits, changes []Change, resource fair.Resource) func(
 
 // Changes returns the latest changes of limits that the subject may read, newest first.
 // It requires quota.read anywhere in the tree.
-func (s *Service) Changes(ctx context.Context, limit int) ([]Change, error) {
-	subject, err := s.reader(ctx, auth.QuotaRead, uuid.Nil)
+func (rd *Reader) Changes(ctx context.Context, limit int) ([]Change, error) {
+	subject, err := rd.authorize(ctx, auth.QuotaRead, uuid.Nil)
 	if err != nil {
 		return nil, err
 	}
 	var nodes []uuid.UUID
-	for _, l := range s.fair.Tree().Levels() {
+	for _, l := range rd.fair.Tree().Levels() {
 		if subject.May(auth.QuotaRead, l.ID) {
 			nodes = append(nodes, l.ID)
 		}
 	}
-	return s.changes(ctx, db.New(s.pool), nodes, subject.Role == auth.RoleAdmin, time.Time{}, limit)
+	return rd.changes(ctx, db.New(rd.pool), nodes, subject.Role == auth.RoleAdmin, time.Time{}, limit)
 }
 
-func (s *Service) changes(ctx context.Context, q *db.Queries, nodes []uuid.UUID, everything bool, since time.Time, limit int) ([]Change, error) {
+func (rd *Reader) changes(ctx context.Context, q *db.Queries, nodes []uuid.UUID, everything bool, since time.Time, limit int) ([]Change, error) {
 	ids := make([]string, len(nodes))
 	for i, id := range nodes {
 		ids[i] = id.String()

@@ -2,7 +2,6 @@ package quota
 
 import (
 	"context"
-	"errors"
 
 	"github.com/google/uuid"
 
@@ -36,12 +35,4 @@ func (s *Service) forgetQueue() {
 			s.fair.Withdraw(w.Execution, nil)
 		}
 	}
-}
-
-// maintain runs every minute.
-func (s *Service) maintain(ctx context.Context) error {
-	if s.follower.Load() {
-		return errors.Join(s.refreshStorage(ctx), s.refresh(ctx))
-	}
-	return s.Maintain(ctx)
 }

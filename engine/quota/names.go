@@ -40,7 +40,7 @@ type Running struct {
 func (r Running) Hidden() bool { return r.Execution == uuid.Nil }
 
 // names looks up the display names of nodes.
-func (s *Service) names(ctx context.Context, keys []fair.Key) (map[fair.Key]Name, error) {
+func (rd *Reader) names(ctx context.Context, keys []fair.Key) (map[fair.Key]Name, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func (s *Service) names(ctx context.Context, keys []fair.Key) (map[fair.Key]Name
 	for i, k := range keys {
 		executions[i], indexes[i] = k.Execution, int32(k.Node) //nolint:gosec // an index of a node
 	}
-	rows, err := db.New(s.pool).DescribeWaiting(ctx, executions, indexes)
+	rows, err := db.New(rd.pool).DescribeWaiting(ctx, executions, indexes)
 	if err != nil {
 		return nil, fmt.Errorf("find names of nodes: %w", err)
 	}
@@ -60,12 +60,12 @@ func (s *Service) names(ctx context.Context, keys []fair.Key) (map[fair.Key]Name
 }
 
 // queued adds names to waiting requests, and hides what subject may not see.
-func (s *Service) queued(ctx context.Context, subject auth.Subject, waiting []fair.Waiting) ([]Queued, error) {
+func (rd *Reader) queued(ctx context.Context, subject auth.Subject, waiting []fair.Waiting) ([]Queued, error) {
 	var keys []fair.Key
 	for _, w := range waiting {
 		keys = append(keys, w.Key)
 	}
-	names, err := s.names(ctx, keys)
+	names, err := rd.names(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +81,12 @@ func (s *Service) queued(ctx context.Context, subject auth.Subject, waiting []fa
 }
 
 // running adds names to running attempts, and hides what subject may not see.
-func (s *Service) running(ctx context.Context, subject auth.Subject, held []fair.Held) ([]Running, error) {
+func (rd *Reader) running(ctx context.Context, subject auth.Subject, held []fair.Held) ([]Running, error) {
 	var keys []fair.Key
 	for _, h := range held {
 		keys = append(keys, h.Key)
 	}
-	names, err := s.names(ctx, keys)
+	names, err := rd.names(ctx, keys)
 	if err != nil {
 		return nil, err
 	}

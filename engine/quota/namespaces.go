@@ -23,12 +23,12 @@ type ClusterProject struct {
 
 // ClusterProjects returns all projects. The process that manages their namespaces calls
 // it.
-func (s *Service) ClusterProjects(ctx context.Context) ([]ClusterProject, error) {
-	rows, err := s.queries.ClusterProjects(ctx)
+func (l *Levels) ClusterProjects(ctx context.Context) ([]ClusterProject, error) {
+	rows, err := l.queries.ClusterProjects(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list projects: %w", err)
 	}
-	tree := s.fair.Tree()
+	tree := l.fair.Tree()
 	projects := make([]ClusterProject, 0, len(rows))
 	for _, r := range rows {
 		p := ClusterProject{ID: r.ID, Name: r.Name, Archived: r.Archived, Bounds: boundsOf(tree, r.ID)}

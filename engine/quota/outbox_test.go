@@ -17,9 +17,9 @@ func TestLimitsInTheOutbox(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	edit := quota.Edit{Limits: fair.Limits{Limit: fair.Vector{fair.CPU: 4000}, Weight: 1}}
-	saved, err := b.Put(b.ctx, auth.LocalProject, edit)
+	saved, err := b.Editor.Put(b.ctx, auth.LocalProject, edit)
 	require.NoError(t, err)
-	_, err = b.Put(b.ctx, auth.LocalProject, edit) // of a version that is not the current one
+	_, err = b.Editor.Put(b.ctx, auth.LocalProject, edit) // of a version that is not the current one
 	require.Error(t, err)
 
 	rows, err := b.pool.Query(b.ctx, "SELECT channel, kind, tenant_id, project_id, data FROM outbox WHERE channel = 'quota'")
@@ -45,9 +45,9 @@ func TestLimitsInTheOutbox(t *testing.T) {
 	_, err = b.pool.Exec(b.ctx, "DROP TABLE quota_events CASCADE")
 	require.NoError(t, err)
 	edit.Version, edit.Limits.Limit = saved.Version, fair.Vector{fair.CPU: 5000}
-	_, err = b.Put(b.ctx, auth.LocalProject, edit)
+	_, err = b.Editor.Put(b.ctx, auth.LocalProject, edit)
 	require.ErrorContains(t, err, "record event")
-	now, err := b.Get(b.ctx, auth.LocalProject)
+	now, err := b.Editor.Get(b.ctx, auth.LocalProject)
 	require.NoError(t, err)
 	require.Equal(t, saved.Version, now.Version, "without its event the change is not saved")
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
@@ -49,12 +48,12 @@ type Node struct {
 // Overview returns a node and everything below it with limits and use, or, for
 // uuid.Nil, everything that the subject may read. It requires quota.read at node; it
 // returns apperr.NotFound for a node that the subject may not read.
-func (s *Service) Overview(ctx context.Context, node uuid.UUID) (Overview, error) {
-	subject, err := s.reader(ctx, auth.QuotaRead, node)
+func (rd *Reader) Overview(ctx context.Context, node uuid.UUID) (Overview, error) {
+	subject, err := rd.authorize(ctx, auth.QuotaRead, node)
 	if err != nil {
 		return Overview{}, err
 	}
-	rows, err := db.New(s.pool).QuotaVersions(ctx)
+	rows, err := db.New(rd.pool).QuotaVersions(ctx)
 	if err != nil {
 		return Overview{}, fmt.Errorf("read versions of limits: %w", err)
 	}
@@ -62,43 +61,20 @@ func (s *Service) Overview(ctx context.Context, node uuid.UUID) (Overview, error
 	for _, r := range rows {
 		versions[r.NodeID] = r.Version
 	}
-	snapshot := s.fair.Snapshot()
+	snapshot := rd.fair.Snapshot()
 	o := overview(&snapshot, func(id uuid.UUID) bool { return subject.May(auth.QuotaRead, id) }, node)
 	for i := range o.Nodes {
 		n := &o.Nodes[i]
 		n.Version, n.Writable = versions[n.ID], subject.May(auth.QuotaWrite, above(n.Level))
 	}
 	if w := snapshot.Longest; w != nil && o.Find(w.Project) != nil {
-		longest, err := s.queued(ctx, subject, []fair.Waiting{*w})
+		longest, err := rd.queued(ctx, subject, []fair.Waiting{*w})
 		if err != nil {
 			return Overview{}, err
 		}
 		o.Longest = &longest[0]
 	}
 	return o, nil
-}
-
-// reader authorizes action at node, or, for uuid.Nil, anywhere in the tree: the
-// administrator of a tenant without projects may already set its limits.
-func (s *Service) reader(ctx context.Context, action auth.Action, node uuid.UUID) (auth.Subject, error) {
-	if node != uuid.Nil {
-		return auth.AuthorizeIn(ctx, action, node, absent(node))
-	}
-	subject, err := auth.Authorize(ctx, action)
-	if err == nil {
-		return subject, nil
-	}
-	subject, _ = auth.SubjectOf(ctx) // the zero Subject has no permissions
-	for _, l := range s.fair.Tree().Levels() {
-		if subject.May(action, l.ID) {
-			return subject, nil
-		}
-	}
-	return auth.Subject{}, err
-}
-
-func absent(id uuid.UUID) error {
-	return apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
 }
 
 // above is the node whose permissions allow a change of the limits of l: its parent, so that

@@ -34,12 +34,12 @@ func (p Preview) Stopped() int { return len(p.Lowered) + len(p.Reclaimed) }
 
 // Preview predicts the effects of saving limits of a node, and changes nothing. It
 // requires the same right as Put, and refuses the same values.
-func (s *Service) Preview(ctx context.Context, node uuid.UUID, limits fair.Limits) (Preview, error) {
-	level, err := s.authorizeEdit(ctx, node)
+func (ed *Editor) Preview(ctx context.Context, node uuid.UUID, limits fair.Limits) (Preview, error) {
+	level, err := ed.authorize(ctx, node)
 	if err != nil {
 		return Preview{}, err
 	}
-	found, err := s.previewLimits(level, limits)
+	found, err := ed.previewLimits(level, limits)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -53,14 +53,14 @@ func (s *Service) Preview(ctx context.Context, node uuid.UUID, limits fair.Limit
 		for _, v := range part.from {
 			held = append(held, v.Held)
 		}
-		if *part.to, err = s.running(ctx, subject, held); err != nil {
+		if *part.to, err = ed.reader.running(ctx, subject, held); err != nil {
 			return Preview{}, err
 		}
 	}
-	if p.Admitted, err = s.queued(ctx, subject, found.Admitted); err != nil {
+	if p.Admitted, err = ed.reader.queued(ctx, subject, found.Admitted); err != nil {
 		return Preview{}, err
 	}
-	if p.Blocked, err = s.queued(ctx, subject, found.Blocked); err != nil {
+	if p.Blocked, err = ed.reader.queued(ctx, subject, found.Blocked); err != nil {
 		return Preview{}, err
 	}
 	p.Changed = compared(found, level.ID, func(id uuid.UUID) bool { return subject.May(auth.QuotaRead, id) })
@@ -96,24 +96,24 @@ func figures(n Node) map[fair.Resource][4]int64 {
 }
 
 // previewLimits predicts the effects of limits of level, and returns their problems.
-func (s *Service) previewLimits(level fair.Level, limits fair.Limits) (fair.Preview, error) {
-	capacity := s.bounds()
+func (ed *Editor) previewLimits(level fair.Level, limits fair.Limits) (fair.Preview, error) {
+	capacity := ed.levels.bounds()
 	limits = today(limits, capacity)
 	if level.Parent == uuid.Nil {
 		whole := maps.Clone(capacity)
 		maps.Copy(whole, limits.Limit)
 		limits.Limit = whole
 	}
-	p, err := s.fair.Preview([]fair.Edit{{Level: level.ID, Limits: limits}})
+	p, err := ed.fair.Preview([]fair.Edit{{Level: level.ID, Limits: limits}})
 	if err != nil {
-		return fair.Preview{}, s.faults(level, err)
+		return fair.Preview{}, ed.faults(level, err)
 	}
 	return p, nil
 }
 
 // faults converts the problems of a tree to problems of the limits of one level: a
 // child above its parent's limit is a problem of the lowered limit of the parent.
-func (s *Service) faults(level fair.Level, err error) error {
+func (ed *Editor) faults(level fair.Level, err error) error {
 	fields := apperr.FieldsOf(err)
 	if len(fields) == 0 {
 		return err
@@ -125,7 +125,7 @@ func (s *Service) faults(level fair.Level, err error) error {
 		message := f.Message
 		if id != level.ID.String() {
 			kind, resource, _ := strings.Cut(path, ".")
-			child, known := s.fair.Tree().Level(uuid.MustParse(id))
+			child, known := ed.fair.Tree().Level(uuid.MustParse(id))
 			if !known || kind != "limit" {
 				return err
 			}

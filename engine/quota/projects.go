@@ -12,12 +12,12 @@ import (
 // ProjectsAt returns the projects at or below a node whose executions the subject may
 // see, by id. Like QueueAt, it returns NotFound for a node that the subject may not
 // see.
-func (s *Service) ProjectsAt(ctx context.Context, node uuid.UUID) (map[uuid.UUID]fair.LevelRef, error) {
-	subject, _, err := s.member(ctx, node)
+func (rd *Reader) ProjectsAt(ctx context.Context, node uuid.UUID) (map[uuid.UUID]fair.LevelRef, error) {
+	subject, _, err := rd.authorizeMember(ctx, node)
 	if err != nil {
 		return nil, err
 	}
-	tree := s.fair.Tree()
+	tree := rd.fair.Tree()
 	if _, known := tree.Level(node); !known {
 		return nil, absent(node)
 	}

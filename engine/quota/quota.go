@@ -73,17 +73,23 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Service manages the quotas of an installation. Methods for pages authorize the caller
-// first; those for the engine, which owns the transactions, do not.
+// Service decides which requests of executions start, and charges them. The engine owns the
+// transactions, so these methods do not authorize a caller. The parts of a Service that
+// others use as well are its exported fields.
 type Service struct {
+	Levels       *Levels
+	Storage      *Storage
+	Reservations *Reservations
+	Reconciler   *Reconciler
+	Reader       *Reader
+	Editor       *Editor
+
 	config  Config
-	pool    *pgxpool.Pool
 	queries *db.Queries
 	fair    *fair.Scheduler
 	now     func() time.Time
 	wake    atomic.Pointer[func(execution uuid.UUID)]
-
-	capacity atomic.Pointer[Capacity] // nil: not reported by the cluster yet
+	samples *samples
 
 	// order makes grants and releases reach the rows in the order of the scheduler's
 	// decisions: it is held from the decision until the root's row is locked.
@@ -91,25 +97,17 @@ type Service struct {
 
 	follower atomic.Bool // another process decides
 	stale    atomic.Bool // memory assumed capacity that the rows do not have
-
-	trees    sync.Mutex // held while the scheduler's tree and its revision change
-	revision int64      // of the tree in use
-
-	mu       sync.Mutex
-	stored   map[uuid.UUID]int64     // bytes of artifacts at or below each level
-	projects map[uuid.UUID]int64     // of which these are the projects'
-	full     map[uuid.UUID]uuid.UUID // executions that wait for storage, with their project
-	drift    Drift
 }
 
 // New returns a Service that knows only the root until Prepare.
 func New(c Config) (*Service, error) {
 	c = c.withDefaults()
-	s := &Service{config: c, pool: c.Pool, queries: db.New(c.Pool), now: c.Now, revision: -1, stored: map[uuid.UUID]int64{}, projects: map[uuid.UUID]int64{}, full: map[uuid.UUID]uuid.UUID{}}
+	s := &Service{config: c, queries: db.New(c.Pool), now: c.Now}
+	s.Levels = &Levels{queries: s.queries, cluster: c.Cluster, requests: c.Requests, log: c.Logger, revision: -1}
 	if !c.Cluster {
-		s.capacity.Store(&c.Capacity)
+		s.Levels.capacity.Store(&c.Capacity)
 	}
-	tree, err := fair.NewTree([]fair.Level{{ID: auth.Installation, Kind: "installation", Name: "installation", Limits: fair.Limits{Limit: s.bounds()}}})
+	tree, err := fair.NewTree([]fair.Level{{ID: auth.Installation, Kind: "installation", Name: "installation", Limits: fair.Limits{Limit: s.Levels.bounds()}}})
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +115,13 @@ func New(c Config) (*Service, error) {
 	if len(c.Capacity.GPUs) > 0 && !c.Cluster {
 		s.fair.SetMachines([]fair.Machine{{Name: c.Instance, Devices: c.Capacity.GPUs}})
 	}
+	s.Storage = &Storage{queries: s.queries, fair: s.fair, levels: s.Levels, wake: s.offered, levelBytes: map[uuid.UUID]int64{}, projectBytes: map[uuid.UUID]int64{}, waiting: map[uuid.UUID]uuid.UUID{}}
+	s.Levels.fair, s.Levels.changed = s.fair, s.Storage.wakeWaiting
+	s.Reservations = &Reservations{levels: s.Levels, now: c.Now, instance: c.Instance, lease: c.Timing.Lease}
+	s.Reconciler = &Reconciler{pool: c.Pool, levels: s.Levels, now: c.Now, log: c.Logger}
+	s.Reader = &Reader{pool: c.Pool, fair: s.fair, now: c.Now}
+	s.Editor = &Editor{pool: c.Pool, fair: s.fair, now: c.Now, levels: s.Levels, reader: s.Reader}
+	s.samples = &samples{queries: s.queries, fair: s.fair, now: c.Now}
 	return s, nil
 }
 
@@ -135,18 +140,18 @@ func (s *Service) Scheduler() *fair.Scheduler { return s.fair }
 
 // Prepare loads tree, limits, use and reservations. Call it before anything else.
 func (s *Service) Prepare(ctx context.Context) error {
-	if err := s.Reload(ctx); err != nil {
+	if err := s.Levels.Reload(ctx); err != nil {
 		return err
 	}
-	if err := s.restoreHistory(ctx); err != nil {
+	if err := s.samples.restoreHistory(ctx); err != nil {
 		return err
 	}
-	held, err := s.held(ctx, s.queries)
+	held, err := heldReservations(ctx, s.queries)
 	if err != nil {
 		return err
 	}
 	s.fair.Restore(held)
-	return s.refreshStorage(ctx)
+	return s.Storage.refresh(ctx)
 }
 
 // Run follows changes of limits, withdraws unclaimed offers, compares counters with
@@ -157,7 +162,7 @@ func (s *Service) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		turn := s.config.Watch.Turn()
 		s.fair.Sweep()
-		err := s.follow(ctx)
+		err := s.Levels.follow(ctx)
 		if s.stale.Swap(false) {
 			err = errors.Join(err, s.refresh(ctx))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
@@ -29,9 +30,16 @@ type historyRow struct {
 	History map[fair.Resource]float64 `json:"history"`
 }
 
-// sample stores the current use of every level, for charts, and the decayed use, for
+// samples keep the use of levels over time in rows.
+type samples struct {
+	queries *db.Queries
+	fair    *fair.Scheduler
+	now     func() time.Time
+}
+
+// store stores the current use of every level, for charts, and the decayed use, for
 // the next process; it thins old samples.
-func (s *Service) sample(ctx context.Context) error {
+func (s *samples) store(ctx context.Context) error {
 	snapshot := s.fair.Snapshot()
 	rows := make([]sampleRow, 0, len(snapshot.Levels))
 	for i := range snapshot.Levels {
@@ -55,7 +63,7 @@ func (s *Service) sample(ctx context.Context) error {
 	if err := s.queries.InsertQuotaSamples(ctx, now.Truncate(time.Minute), samples); err != nil {
 		return fmt.Errorf("insert samples: %w", err)
 	}
-	if err := s.keepHistory(ctx); err != nil {
+	if err := s.storeHistory(ctx); err != nil {
 		return err
 	}
 	before := now.Add(-denseFor)
@@ -65,7 +73,7 @@ func (s *Service) sample(ctx context.Context) error {
 	return nil
 }
 
-func (s *Service) keepHistory(ctx context.Context) error {
+func (s *samples) storeHistory(ctx context.Context) error {
 	at, history := s.fair.History()
 	rows := make([]historyRow, 0, len(history))
 	for id, h := range history {
@@ -80,6 +88,24 @@ func (s *Service) keepHistory(ctx context.Context) error {
 	}
 	if err := s.queries.WriteQuotaHistory(ctx, at, encoded); err != nil {
 		return fmt.Errorf("keep past use: %w", err)
+	}
+	return nil
+}
+
+// restoreHistory loads the decayed use of former processes.
+func (s *samples) restoreHistory(ctx context.Context) error {
+	rows, err := s.queries.QuotaUse(ctx)
+	if err != nil {
+		return fmt.Errorf("read past use: %w", err)
+	}
+	for _, r := range rows {
+		var history map[fair.Resource]float64
+		if err := json.Unmarshal(r.History, &history); err != nil {
+			return fmt.Errorf("past use of %s: %w", r.NodeID, err)
+		}
+		if len(history) > 0 {
+			s.fair.SetHistory(r.HistoryAt, map[uuid.UUID]map[fair.Resource]float64{r.NodeID: history})
+		}
 	}
 	return nil
 }

@@ -35,8 +35,8 @@ func TestReserveCountsOnEveryLevelAndReleaseOnce(t *testing.T) {
 	require.Zero(t, b.release(project, slot), "a second release finds no reservation")
 	require.Equal(t, 1, b.release(project, slot, quota.Slot{Execution: e, Node: 1, Attempt: 1}))
 	require.Empty(t, b.used(auth.Installation))
-	require.NoError(t, b.Reconcile(b.ctx))
-	d, err := b.Drift(b.ctx)
+	require.NoError(t, b.Reconciler.Reconcile(b.ctx))
+	d, err := b.Reconciler.Drift(b.ctx)
 	require.NoError(t, err)
 	require.True(t, d.FoundAt.IsZero())
 }
@@ -85,7 +85,7 @@ func TestResize(t *testing.T) {
 	require.Nil(t, b.reserve(grant(project, e, 0, fair.Amount{CPUMillis: 3000})))
 	resize := func(slot quota.Slot, cpu int) (reason *fair.Reason, err error) {
 		err = b.tx(func(q *db.Queries) error {
-			reason, err = b.Resize(b.ctx, q, project, slot, fair.Amount{CPUMillis: cpu, Pods: 1})
+			reason, err = b.Reservations.Resize(b.ctx, q, project, slot, fair.Amount{CPUMillis: cpu, Pods: 1})
 			return err
 		})
 		return reason, err
@@ -111,7 +111,7 @@ func TestACrashBeforeTheCommitLeavesNothing(t *testing.T) {
 	b := setup(t)
 	_, project := b.project("vision")
 	err := b.tx(func(q *db.Queries) error {
-		_, err := b.Reserve(b.ctx, q, []fair.Grant{grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1})})
+		_, err := b.Reservations.Reserve(b.ctx, q, []fair.Grant{grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1})})
 		require.NoError(t, err)
 		return errRollback
 	})
@@ -125,11 +125,11 @@ func TestALeaseRunsOut(t *testing.T) {
 	b := setup(t)
 	_, project := b.project("vision")
 	require.Nil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1000})))
-	n, err := b.Collect(b.ctx)
+	n, err := b.Reconciler.Collect(b.ctx)
 	require.NoError(t, err)
 	require.Zero(t, n, "its lease is still valid")
 	b.clock.add(61 * time.Second)
-	n, err = b.Collect(b.ctx)
+	n, err = b.Reconciler.Collect(b.ctx)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Empty(t, b.used(project))
@@ -141,15 +141,15 @@ func TestDriftIsAnAlarmAndCorrected(t *testing.T) {
 	_, project := b.project("vision")
 	require.Nil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 1000, GPUs: 1, GPUType: "A100"})))
 	b.exec(`UPDATE quota_usage SET used = '{"cpu": 7, "storage": 3}' WHERE node_id = $1`, project)
-	require.NoError(t, b.Reconcile(b.ctx))
-	d, err := b.Drift(b.ctx)
+	require.NoError(t, b.Reconciler.Reconcile(b.ctx))
+	d, err := b.Reconciler.Drift(b.ctx)
 	require.NoError(t, err)
 	require.Len(t, d.Levels, 1)
 	require.Equal(t, project, d.Levels[0].Level)
-	require.ErrorContains(t, b.Ready(b.ctx), "1 quota counters were wrong")
+	require.ErrorContains(t, b.Reconciler.Ready(b.ctx), "1 quota counters were wrong")
 	require.Equal(t, b.clock.Now(), d.FoundAt)
 	require.Equal(t, fair.Vector{fair.CPU: 1000, fair.GPU: 1, fair.OfType("A100"): 1}, b.used(project))
-	_, err = b.Drift(auth.WithSubject(b.ctx, auth.Subject{Role: auth.RoleUser}))
+	_, err = b.Reconciler.Drift(auth.WithSubject(b.ctx, auth.Subject{Role: auth.RoleUser}))
 	require.True(t, apperr.Is(err, apperr.NotFound))
 }
 
@@ -159,7 +159,7 @@ func TestStorageIsRefusedWithTheNumbers(t *testing.T) {
 	team, project := b.project("vision")
 	b.limit(team, fair.Vector{fair.Storage: 2}, nil)
 	keep := func(bytes int64, refuse bool) error {
-		return b.tx(func(q *db.Queries) error { return b.AddStorage(b.ctx, q, project, bytes, refuse) })
+		return b.tx(func(q *db.Queries) error { return b.Storage.Add(b.ctx, q, project, bytes, refuse) })
 	}
 	require.NoError(t, keep(2<<20-1, true))
 	err := keep(2, true)
@@ -179,7 +179,7 @@ func TestAMachineSmallerThanItsLimits(t *testing.T) {
 	team, project := b.project("vision")
 	b.limit(auth.Installation, fair.Vector{fair.CPU: 900_000}, nil)
 	b.limit(team, fair.Vector{fair.CPU: 500_000}, nil)
-	require.NoError(t, b.Reload(b.ctx))
+	require.NoError(t, b.Levels.Reload(b.ctx))
 	require.NotNil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 100_001})))
 	require.Nil(t, b.reserve(grant(project, uuid.New(), 0, fair.Amount{CPUMillis: 100_000})))
 }
@@ -189,7 +189,7 @@ func TestSamplesAndHistoryAreKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, project := b.project("vision")
-	require.NoError(t, b.Reload(b.ctx))
+	require.NoError(t, b.Levels.Reload(b.ctx))
 	round := quota.Round{Execution: uuid.New(), Project: project}
 	round.Want = []fair.Request{grant(project, round.Execution, 0, fair.Amount{CPUMillis: 2000, Pods: 1}).Request}
 	var granted []fair.Grant
@@ -237,7 +237,7 @@ func TestMemoryThatBelievedInMoreStartsOver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	team, project := b.project("vision")
-	require.NoError(t, b.Reload(b.ctx))
+	require.NoError(t, b.Levels.Reload(b.ctx))
 	b.limit(team, fair.Vector{fair.CPU: 1000}, nil)
 	round := quota.Round{Execution: uuid.New(), Project: project}
 	round.Want = []fair.Request{grant(project, round.Execution, 0, fair.Amount{CPUMillis: 2000}).Request}
@@ -289,26 +289,26 @@ func TestCapacityOfACluster(t *testing.T) {
 		return s.NeverFits(fair.Request{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: gpus, GPUType: kind, Pods: 1}, Preemptible: true})
 	}
 	require.Nil(t, check(follower, 64, "A100"), "not reported yet")
-	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
-	require.NoError(t, follower.Reload(b.ctx))
+	require.NoError(t, watcher.Levels.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
+	require.NoError(t, follower.Levels.Reload(b.ctx))
 	require.Nil(t, check(follower, 4, "A100"))
 	require.NotNil(t, check(follower, 5, "A100"))
 	require.Nil(t, check(follower, 7, ""), "of all types in total")
 	require.NotNil(t, check(watcher, 8, ""))
 	var before, after int64
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT revision FROM quota_usage WHERE depth = 1").Scan(&before))
-	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
+	require.NoError(t, watcher.Levels.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}}))
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT revision FROM quota_usage WHERE depth = 1").Scan(&after))
 	require.Equal(t, before, after, "the same capacity again is no change")
 	taken := &quota.Capacity{CPUMillis: 8000, Pods: 2, ClusterGPUs: map[string]int{"A100": 4}}
-	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}, InUse: taken}))
-	require.NoError(t, follower.Reload(b.ctx))
+	require.NoError(t, watcher.Levels.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100, ClusterGPUs: map[string]int{"A100": 4, "H100": 2, "": 1}, InUse: taken}))
+	require.NoError(t, follower.Levels.Reload(b.ctx))
 	require.Nil(t, check(follower, 4, "A100"), "the other workloads will end")
 	forecast := follower.Forecast([]fair.Request{{Project: auth.LocalProject, Amount: fair.Amount{CPUMillis: 1000, GPUs: 1, GPUType: "A100", Pods: 1}, Preemptible: true}})
 	require.Equal(t, fair.WouldWait, forecast.Verdict)
 	require.Equal(t, "Waiting for A100 GPUs: requests 1 A100 GPU; the cluster has 0 left of 4; other workloads use 4.", forecast.Reason.Message)
-	require.NoError(t, watcher.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100}))
-	require.NoError(t, follower.Reload(b.ctx))
+	require.NoError(t, watcher.Levels.SetCapacity(b.ctx, quota.Capacity{CPUMillis: 64_000, MemoryMiB: 1 << 20, Pods: 100}))
+	require.NoError(t, follower.Levels.Reload(b.ctx))
 	require.NotNil(t, check(follower, 1, "A100"), "they have ended")
-	require.Equal(t, 64_000, follower.Capacity().CPUMillis)
+	require.Equal(t, 64_000, follower.Levels.Capacity().CPUMillis)
 }

@@ -67,7 +67,7 @@ func TestSoak(t *testing.T) {
 		for ctx.Err() == nil && s.left.Load() > 0 {
 			s.audit()
 			s.clock.add(5 * time.Second) // leases of crashed holders expire
-			if _, err := s.Collect(s.ctx); err != nil {
+			if _, err := s.Reconciler.Collect(s.ctx); err != nil {
 				t.Errorf("collect: %v", err)
 				return
 			}
@@ -84,14 +84,14 @@ func TestSoak(t *testing.T) {
 	s.clock.add(61 * time.Second)
 	for n := 1; n > 0; {
 		var err error
-		n, err = s.Collect(s.ctx)
+		n, err = s.Reconciler.Collect(s.ctx)
 		require.NoError(t, err)
 	}
 	for _, level := range s.levels {
 		require.Empty(t, s.used(level), "nothing leaks")
 	}
-	require.NoError(t, s.Reconcile(s.ctx))
-	d, err := s.Drift(s.ctx)
+	require.NoError(t, s.Reconciler.Reconcile(s.ctx))
+	d, err := s.Reconciler.Drift(s.ctx)
 	require.NoError(t, err)
 	require.True(t, d.FoundAt.IsZero(), "%+v", d)
 }
@@ -114,7 +114,7 @@ func newSoak(t *testing.T, operations int) *soak {
 			s.changeLimit(rand.New(rand.NewPCG(1, uint64(i))), team)
 		}
 	}
-	require.NoError(t, s.Reload(s.ctx))
+	require.NoError(t, s.Levels.Reload(s.ctx))
 	return s
 }
 
@@ -146,7 +146,7 @@ func (s *soak) schedule(ctx context.Context, rng *rand.Rand) {
 	for len(held) > 0 {
 		n := min(len(held), 50)
 		_ = s.transact(func(q *db.Queries) error {
-			_, err := service.Release(s.ctx, q, project, held[:n])
+			_, err := service.Reservations.Release(s.ctx, q, project, held[:n])
 			return err
 		})
 		held = held[n:]
@@ -180,7 +180,7 @@ func (s *soak) reserveSome(service *quota.Service, rng *rand.Rand, project uuid.
 	}
 	var reason *fair.Reason
 	err := s.transact(func(q *db.Queries) (err error) {
-		if reason, err = service.Reserve(s.ctx, q, grants); err != nil {
+		if reason, err = service.Reservations.Reserve(s.ctx, q, grants); err != nil {
 			return err
 		}
 		return s.crash(rng)
@@ -202,7 +202,7 @@ func (s *soak) releaseSome(service *quota.Service, rng *rand.Rand, project uuid.
 	}
 	n := 1 + rng.IntN(min(len(held), 12))
 	err := s.transact(func(q *db.Queries) error {
-		if _, err := service.Release(s.ctx, q, project, held[:n]); err != nil {
+		if _, err := service.Reservations.Release(s.ctx, q, project, held[:n]); err != nil {
 			return err
 		}
 		return s.crash(rng)
@@ -224,7 +224,7 @@ func (s *soak) resizeOne(service *quota.Service, rng *rand.Rand, project uuid.UU
 	slot := held[rng.IntN(len(held))]
 	s.left.Add(-1)
 	err := s.transact(func(q *db.Queries) error {
-		_, err := service.Resize(s.ctx, q, project, slot, fair.Amount{CPUMillis: 100 * (1 + rng.IntN(30)), Pods: 1})
+		_, err := service.Reservations.Resize(s.ctx, q, project, slot, fair.Amount{CPUMillis: 100 * (1 + rng.IntN(30)), Pods: 1})
 		if err != nil {
 			return err
 		}

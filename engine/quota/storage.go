@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -17,15 +18,29 @@ const bytesPerStorageUnit = 1 << 20 // fair.Storage counts MiB
 // storageUnits rounds up: a level one byte above its limit is above it.
 func storageUnits(bytes int64) int64 { return (bytes + bytesPerStorageUnit - 1) / bytesPerStorageUnit }
 
-// AddStorage adds bytes that are new to project to every level above it, in the
+// Storage counts the bytes of artifacts on every level, and finds the levels that have
+// reached their limit.
+type Storage struct {
+	queries *db.Queries
+	fair    *fair.Scheduler
+	levels  *Levels
+	wake    func(execution uuid.UUID)
+
+	mu           sync.Mutex
+	levelBytes   map[uuid.UUID]int64     // of artifacts at or below each level
+	projectBytes map[uuid.UUID]int64     // of which these are the projects'
+	waiting      map[uuid.UUID]uuid.UUID // executions that wait for storage, with their project
+}
+
+// Add adds bytes that are new to project to every level above it, in the
 // transaction of q that stores them. With refuse, it returns apperr.Quota when they
 // exceed the limit of a level. Outputs of an attempt are never refused, so that no work
 // is lost; instead, nothing new starts while a level is full.
-func (s *Service) AddStorage(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64, refuse bool) error {
+func (s *Storage) Add(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64, refuse bool) error {
 	if bytes <= 0 {
 		return nil
 	}
-	l, err := s.lock(ctx, q, project)
+	l, err := s.levels.lock(ctx, q, project)
 	if err != nil {
 		return err
 	}
@@ -37,7 +52,7 @@ func (s *Service) AddStorage(ctx context.Context, q *db.Queries, project uuid.UU
 	if err := l.add(ctx, nil, bytes); err != nil {
 		return err
 	}
-	s.noteStorage(l, bytes)
+	s.note(l, bytes)
 	return nil
 }
 
@@ -61,80 +76,80 @@ func (l *locked) checkStorage(bytes int64) error {
 	return nil
 }
 
-// noteStorage stores the storage of a path in memory. If the transaction does not
+// note stores the storage of a path in memory. If the transaction does not
 // commit, the next refreshStorage corrects it.
-func (s *Service) noteStorage(l *locked, bytes int64) {
+func (s *Storage) note(l *locked, bytes int64) {
 	s.mu.Lock()
 	for _, c := range l.path {
-		s.stored[c.Level] = c.StorageBytes
+		s.levelBytes[c.Level] = c.StorageBytes
 	}
-	s.projects[l.project] += bytes
-	usage := s.storageUse()
+	s.projectBytes[l.project] += bytes
+	usage := s.usage()
 	s.mu.Unlock()
 	s.fair.SetUsage(usage)
 }
 
-// storageUse is the storage of each project; the scheduler sums it.
-func (s *Service) storageUse() map[uuid.UUID]fair.Vector {
-	usage := make(map[uuid.UUID]fair.Vector, len(s.projects))
-	for id, bytes := range s.projects {
+// usage is the storage of each project; the scheduler sums it.
+func (s *Storage) usage() map[uuid.UUID]fair.Vector {
+	usage := make(map[uuid.UUID]fair.Vector, len(s.projectBytes))
+	for id, bytes := range s.projectBytes {
 		usage[id] = fair.Vector{fair.Storage: storageUnits(bytes)}
 	}
 	return usage
 }
 
-// refreshStorage reads the storage of every level.
-func (s *Service) refreshStorage(ctx context.Context) error {
+// refresh reads the storage of every level.
+func (s *Storage) refresh(ctx context.Context) error {
 	rows, err := s.queries.StoredBytes(ctx)
 	if err != nil {
 		return fmt.Errorf("read the storage of levels: %w", err)
 	}
 	s.mu.Lock()
-	clear(s.projects)
-	clear(s.stored)
+	clear(s.projectBytes)
+	clear(s.levelBytes)
 	for _, r := range rows {
-		s.stored[r.NodeID] = r.StorageBytes
+		s.levelBytes[r.NodeID] = r.StorageBytes
 		if r.Kind == "project" {
-			s.projects[r.NodeID] = r.StorageBytes
+			s.projectBytes[r.NodeID] = r.StorageBytes
 		}
 	}
-	usage := s.storageUse()
+	usage := s.usage()
 	s.mu.Unlock()
 	s.fair.SetUsage(usage)
-	s.wakeStored()
+	s.wakeWaiting()
 	return nil
 }
 
-// awaitStorage registers an execution to wake once storage is available.
-func (s *Service) awaitStorage(r Round) {
+// await registers an execution to wake once storage is available.
+func (s *Storage) await(r Round) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.full[r.Execution] = r.Project
+	s.waiting[r.Execution] = r.Project
 }
 
-// wakeStored wakes the executions whose levels have storage available again.
-func (s *Service) wakeStored() {
+// wakeWaiting wakes the executions whose levels have storage available again.
+func (s *Storage) wakeWaiting() {
 	s.mu.Lock()
-	waiting := maps.Clone(s.full)
+	waiting := maps.Clone(s.waiting)
 	s.mu.Unlock()
 	for execution, project := range waiting {
-		if s.storageFull(project) != nil {
+		if s.full(project) != nil {
 			continue
 		}
 		s.mu.Lock()
-		delete(s.full, execution)
+		delete(s.waiting, execution)
 		s.mu.Unlock()
-		s.offered(execution)
+		s.wake(execution)
 	}
 }
 
-// storageFull returns why nothing new may start in project: a level above it has
+// full returns why nothing new may start in project: a level above it has
 // reached its storage limit. It returns nil when none has.
-func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
+func (s *Storage) full(project uuid.UUID) *fair.Reason {
 	tree := s.fair.Tree()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.stored) == 0 {
+	if len(s.levelBytes) == 0 {
 		return nil
 	}
 	for _, id := range tree.Path(project) {
@@ -144,7 +159,7 @@ func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
 			continue
 		}
 		limit += level.Limits.Borrow[fair.Storage]
-		used := storageUnits(s.stored[id])
+		used := storageUnits(s.levelBytes[id])
 		if used < limit {
 			continue
 		}
@@ -158,19 +173,19 @@ func (s *Service) storageFull(project uuid.UUID) *fair.Reason {
 	return nil
 }
 
-// FreeStorage subtracts bytes that project no longer stores, in the transaction of q
+// Free subtracts bytes that project no longer stores, in the transaction of q
 // that deletes them.
-func (s *Service) FreeStorage(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64) error {
+func (s *Storage) Free(ctx context.Context, q *db.Queries, project uuid.UUID, bytes int64) error {
 	if bytes <= 0 {
 		return nil
 	}
-	l, err := s.lock(ctx, q, project)
+	l, err := s.levels.lock(ctx, q, project)
 	if err != nil {
 		return err
 	}
 	if err := l.add(ctx, nil, -bytes); err != nil {
 		return err
 	}
-	s.noteStorage(l, -bytes)
+	s.note(l, -bytes)
 	return nil
 }

@@ -33,12 +33,12 @@ type ShareRank struct {
 }
 
 // TeamOf returns the team of a project, or the nearest node above it.
-func (s *Service) TeamOf(ctx context.Context) (uuid.UUID, error) {
+func (rd *Reader) TeamOf(ctx context.Context) (uuid.UUID, error) {
 	subject, err := auth.Authorize(ctx, auth.QuotaRead)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	level, ok := s.fair.Tree().Level(subject.ProjectID)
+	level, ok := rd.fair.Tree().Level(subject.ProjectID)
 	if !ok || level.Parent == uuid.Nil {
 		return uuid.Nil, absent(subject.ProjectID)
 	}
@@ -48,12 +48,12 @@ func (s *Service) TeamOf(ctx context.Context) (uuid.UUID, error) {
 // Team returns a node to subjects who may read limits there, or in a project below it:
 // every member of a team sees its limits and its queue. At most limit entries of the
 // queue are returned.
-func (s *Service) Team(ctx context.Context, id uuid.UUID, limit int) (Team, error) {
-	subject, whole, err := s.member(ctx, id)
+func (rd *Reader) Team(ctx context.Context, id uuid.UUID, limit int) (Team, error) {
+	subject, whole, err := rd.authorizeMember(ctx, id)
 	if err != nil {
 		return Team{}, err
 	}
-	snapshot := s.fair.Snapshot()
+	snapshot := rd.fair.Snapshot()
 	nodes := arrange(snapshot.Levels)
 	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == id })
 	if i < 0 {
@@ -83,25 +83,6 @@ func (s *Service) Team(ctx context.Context, id uuid.UUID, limit int) (Team, erro
 	}
 	slices.SortStableFunc(t.Siblings, func(a, b ShareRank) int { return cmp.Compare(a.Score.Score, b.Score.Score) })
 	t.Waiting = t.Node.Waiting
-	t.Queue, err = s.queued(ctx, subject, s.fair.Queue(fair.Filter{Level: id, Limit: limit}))
+	t.Queue, err = rd.queued(ctx, subject, rd.fair.Queue(fair.Filter{Level: id, Limit: limit}))
 	return t, err
-}
-
-// member authorizes a subject who may read limits at id or at a project below it. It
-// returns whether the subject may read all of it.
-func (s *Service) member(ctx context.Context, id uuid.UUID) (subject auth.Subject, whole bool, err error) {
-	subject, err = auth.AuthorizeIn(ctx, auth.QuotaRead, id, absent(id))
-	if err == nil {
-		return subject, true, nil
-	}
-	subject, ok := auth.SubjectOf(ctx)
-	if !ok {
-		return auth.Subject{}, false, err
-	}
-	for _, l := range s.fair.Tree().Levels() {
-		if l.Kind == "project" && subject.May(auth.QuotaRead, l.ID) && slices.Contains(s.fair.Tree().Path(l.ID), id) && l.Parent == id {
-			return subject, false, nil
-		}
-	}
-	return auth.Subject{}, false, err
 }

@@ -74,9 +74,9 @@ func setup(t testing.TB, store artifact.Remover, change func(*Config)) *testBund
 	require.NoError(t, err)
 	require.NoError(t, b.quotas.Prepare(b.ctx))
 	b.artifacts = artifact.NewService(b.pool, store, b.clock.Now)
-	b.artifacts.CountWith(b.quotas.AddStorage)
+	b.artifacts.CountWith(b.quotas.Storage.Add)
 	c := Config{
-		Pool: b.pool, Store: store, Free: b.quotas.FreeStorage, Now: b.clock.Now, Crash: func(point string) { b.crash(point) },
+		Pool: b.pool, Store: store, Free: b.quotas.Storage.Free, Now: b.clock.Now, Crash: func(point string) { b.crash(point) },
 	}
 	if change != nil {
 		change(&c)

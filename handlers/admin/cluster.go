@@ -294,11 +294,11 @@ func replicaLine(s ReplicaState) *views.ClusterReplica {
 
 // ownMachine is the single machine on which tasks run as processes.
 func (h *Pages) ownMachine(ctx context.Context) (views.Cluster, error) {
-	o, err := h.Quotas.Overview(ctx, auth.Installation)
+	o, err := h.Quotas.Reader.Overview(ctx, auth.Installation)
 	if err != nil {
 		return views.Cluster{}, err
 	}
-	capacity := h.Quotas.Capacity()
+	capacity := h.Quotas.Levels.Capacity()
 	m := views.Cluster{
 		Notice: &views.AdminNotice{Strong: "Tasks run as processes on the server's machine.", Text: "To run them as pods of a cluster, set FLOWFORGE_LAUNCHER=kube."},
 	}

@@ -72,15 +72,15 @@ func (h *attemptAPI) apiAttempts(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.Executions.Node(ctx, id, in.Node)
+	d, err := h.Executions.Nodes.Get(ctx, id, in.Node)
 	if err != nil {
 		return nil, err
 	}
-	events, err := h.Executions.PodEvents(ctx, id, in.Node, 0)
+	events, err := h.Executions.Nodes.PodEvents(ctx, id, in.Node, 0)
 	if err != nil {
 		return nil, err
 	}
-	tracebacks, err := h.Executions.Tracebacks(ctx, id, d.Node, maxTracebacks)
+	tracebacks, err := h.Executions.Nodes.Tracebacks(ctx, id, d.Node, maxTracebacks)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (h *attemptAPI) apiHours(ctx context.Context, in *ExecutionPath) (*body[hou
 	if err != nil {
 		return nil, err
 	}
-	hours, err := h.Executions.HoursOf(ctx, id)
+	hours, err := h.Executions.Usage.HoursOf(ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (h *commandAPI) apiCommand(ctx context.Context, in *commandInput) (*body[co
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.Executions.Node(ctx, id, in.Body.Node)
+	d, err := h.Executions.Nodes.Get(ctx, id, in.Body.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (h *commandAPI) apiCommand(ctx context.Context, in *commandInput) (*body[co
 	if err != nil {
 		return nil, err
 	}
-	if d, err = h.Executions.Node(ctx, id, in.Body.Node); err != nil {
+	if d, err = h.Executions.Nodes.Get(ctx, id, in.Body.Node); err != nil {
 		return nil, err
 	}
 	return reply(toNodeBodies([]query.Node{d.Node})[0]), nil

@@ -190,7 +190,7 @@ func (h *logAPI) apiEvents(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	events, err := h.Executions.Events(ctx, id, in.After, in.Limit)
+	events, err := h.Executions.Events.After(ctx, id, in.After, in.Limit)
 	if err != nil {
 		return nil, err
 	}

@@ -211,7 +211,7 @@ func (h *executionAPI) apiExecution(ctx context.Context, in *ExecutionPath) (*bo
 	if err != nil {
 		return nil, err
 	}
-	nodes, next, err := h.Executions.Nodes(ctx, id, query.NodeFilter{Limit: nodesWithExecution, Top: true})
+	nodes, next, err := h.Executions.Nodes.List(ctx, id, query.NodeFilter{Limit: nodesWithExecution, Top: true})
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (h *executionAPI) apiNodes(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	nodes, next, err := h.Executions.Nodes(ctx, id, query.NodeFilter{
+	nodes, next, err := h.Executions.Nodes.List(ctx, id, query.NodeFilter{
 		State: strings.ToUpper(in.Status), Query: in.Text, After: in.Page, Limit: in.Limit,
 		Parent: in.Parent, Everywhere: in.Parent != "", Top: in.Parent == "" && !in.All,
 	})
@@ -332,7 +332,7 @@ func (h *executionAPI) nodeBodies(ctx context.Context, id uuid.UUID, nodes []que
 			groups = append(groups, n.Index)
 		}
 	}
-	counts, err := h.Executions.ChildCounts(ctx, id, groups)
+	counts, err := h.Executions.Nodes.ChildCounts(ctx, id, groups)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func (h *queueAPI) apiQueue(ctx context.Context, in *struct {
 			return nil, err
 		}
 	}
-	page, err := h.Executions.Queue(ctx, place, in.Page, in.Limit)
+	page, err := h.Executions.Waits.Queue(ctx, place, in.Page, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (h *queueAPI) apiQueue(ctx context.Context, in *struct {
 	if in.Page != "" {
 		return reply(out), nil
 	}
-	waits, err := h.Executions.InCluster(ctx, place, in.Limit)
+	waits, err := h.Executions.Waits.InCluster(ctx, place, in.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (h *queueAPI) why(ctx context.Context, in *ExecutionPath, node string) (*bo
 	if err != nil {
 		return nil, err
 	}
-	w, err := h.Executions.Why(ctx, id, node)
+	w, err := h.Executions.Waits.Why(ctx, id, node)
 	if err != nil {
 		return nil, err
 	}

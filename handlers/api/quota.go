@@ -99,7 +99,7 @@ func (h *quotaAPI) quotaOperations(api *operations, path, kind string) {
 }
 
 func (h *quotaAPI) apiQuotas(ctx context.Context, _ *struct{}) (*body[contract.QuotaList], error) {
-	o, err := h.Quotas.Overview(ctx, uuid.Nil)
+	o, err := h.Quotas.Reader.Overview(ctx, uuid.Nil)
 	if err != nil {
 		return nil, err
 	}
@@ -116,19 +116,19 @@ func (h *quotaAPI) apiInstallationQuota(ctx context.Context, _ *struct{}) (*body
 
 // quotaOf returns the saved limits of a node of a kind and its usage.
 func (h *quotaAPI) quotaOf(ctx context.Context, id uuid.UUID, kind string) (contract.QuotaBody, error) {
-	set, err := h.Quotas.Get(ctx, id)
+	set, err := h.Quotas.Editor.Get(ctx, id)
 	if err != nil {
 		return contract.QuotaBody{}, err
 	}
 	if set.Node.Kind != kind {
 		return contract.QuotaBody{}, apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
 	}
-	o, err := h.Quotas.Overview(ctx, id)
+	o, err := h.Quotas.Reader.Overview(ctx, id)
 	if err != nil {
 		return contract.QuotaBody{}, err
 	}
 	out := toQuotaBody(&o.Nodes[0], set.Limits)
-	out.Warnings = h.Quotas.Warnings(set.Limits)
+	out.Warnings = h.Quotas.Editor.Warnings(set.Limits)
 	out.Version, out.UpdatedBy = set.Version, set.UpdatedBy
 	if set.Version > 0 {
 		out.UpdatedAt = &set.UpdatedAt
@@ -153,7 +153,7 @@ func (h *quotaAPI) apiPutQuota(ctx context.Context, id uuid.UUID, kind string, i
 	if in.Version != nil {
 		e.Version = *in.Version
 	}
-	if _, err := h.Quotas.Put(ctx, id, e); err != nil {
+	if _, err := h.Quotas.Editor.Put(ctx, id, e); err != nil {
 		return nil, err
 	}
 	return h.apiQuota(ctx, id, kind)
@@ -164,7 +164,7 @@ func (h *quotaAPI) apiPreviewQuota(ctx context.Context, id uuid.UUID, kind strin
 	if err != nil {
 		return nil, err
 	}
-	p, err := h.Quotas.Preview(ctx, id, editedLimits(in, savedLimits(now)))
+	p, err := h.Quotas.Editor.Preview(ctx, id, editedLimits(in, savedLimits(now)))
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (h *quotaAPI) apiPreviewQuota(ctx context.Context, id uuid.UUID, kind strin
 	if len(p.Changed) > 0 && p.Changed[0].After.ID == id {
 		after := toQuotaBody(&p.Changed[0].After, editedLimits(in, savedLimits(now)))
 		out.After.QuotaLimits, out.After.Use, out.After.Waiting = after.QuotaLimits, after.Use, after.Waiting
-		out.After.NamedQuota, out.After.Warnings = after.NamedQuota, h.Quotas.Warnings(editedLimits(in, savedLimits(now)))
+		out.After.NamedQuota, out.After.Warnings = after.NamedQuota, h.Quotas.Editor.Warnings(editedLimits(in, savedLimits(now)))
 	}
 	return reply(out), nil
 }

@@ -134,12 +134,12 @@ func (h *dagAPI) overQuota(ctx context.Context, err error) error {
 	if !ok {
 		return err
 	}
-	o, failed := h.Quotas.Overview(ctx, beyond.Level)
+	o, failed := h.Quotas.Reader.Overview(ctx, beyond.Level)
 	if failed != nil || len(o.Nodes) == 0 {
 		return err
 	}
 	limits := o.Nodes[0].Limits
-	if set, failed := h.Quotas.Get(ctx, beyond.Level); failed == nil && beyond.Level != auth.Installation {
+	if set, failed := h.Quotas.Editor.Get(ctx, beyond.Level); failed == nil && beyond.Level != auth.Installation {
 		limits = set.Limits
 	}
 	return &quotaExceededError{err, namedQuotaOf(&o.Nodes[0], limits)}

@@ -97,7 +97,7 @@ func (h *executionAPI) nodeNamed(ctx context.Context, id uuid.UUID, v any) (stri
 	case float64:
 		index = int(v)
 	case string:
-		if _, err := h.Executions.Node(ctx, id, v); err == nil || v == "" {
+		if _, err := h.Executions.Nodes.Get(ctx, id, v); err == nil || v == "" {
 			return v, nil
 		}
 		ref, err := execution.ParseTaskID(v)
@@ -111,7 +111,7 @@ func (h *executionAPI) nodeNamed(ctx context.Context, id uuid.UUID, v any) (stri
 	default:
 		return "", apperr.InvalidFields("The node cannot be read.", []apperr.Field{{Path: "from_node", Message: "Send the name of a node, or its node_id."}})
 	}
-	return h.Executions.NodeName(ctx, id, index)
+	return h.Executions.Nodes.Name(ctx, id, index)
 }
 
 func (h *executionAPI) apiResume(ctx context.Context, in *resumeInput) (*launchAnswer, error) {

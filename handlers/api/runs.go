@@ -170,7 +170,7 @@ func taskID(id uuid.UUID, node int) string { return id.String() + "." + strconv.
 
 // dagTasks reads a page of nodes with one query, and their attempts with another.
 func (h *dagAPI) dagTasks(ctx context.Context, id uuid.UUID, v workflow.Version, f query.NodeFilter) ([]dagTask, string, error) {
-	nodes, next, err := h.Executions.Nodes(ctx, id, f)
+	nodes, next, err := h.Executions.Nodes.List(ctx, id, f)
 	if err != nil || len(nodes) == 0 {
 		return []dagTask{}, next, err
 	}
@@ -178,7 +178,7 @@ func (h *dagAPI) dagTasks(ctx context.Context, id uuid.UUID, v workflow.Version,
 	for i, n := range nodes {
 		indexes[i] = n.Index
 	}
-	attempts, err := h.Executions.Attempts(ctx, id, indexes)
+	attempts, err := h.Executions.Nodes.Attempts(ctx, id, indexes)
 	if err != nil {
 		return nil, "", err
 	}
@@ -274,11 +274,11 @@ func (h *dagAPI) selectTask(ctx context.Context, id uuid.UUID, task string, q *t
 	}
 	ref, err := execution.ParseTaskID(task)
 	if err != nil {
-		d, err := h.Executions.Node(ctx, id, task)
+		d, err := h.Executions.Nodes.Get(ctx, id, task)
 		q.Nodes = []string{d.Name}
 		return err
 	}
-	name, err := h.Executions.NodeName(ctx, ref.Execution, ref.Node)
+	name, err := h.Executions.Nodes.Name(ctx, ref.Execution, ref.Node)
 	if err == nil && ref.Execution != id {
 		err = apperr.New(apperr.NotFound, "The task %s belongs to another execution.", task)
 	}

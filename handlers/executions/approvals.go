@@ -20,7 +20,7 @@ const MaxApprovals = 200
 
 // approvals lists the nodes that are awaiting approval, and the requests for stages of models.
 func (h *lists) approvals(w http.ResponseWriter, r *http.Request) error {
-	open, err := h.Executions.ListPendingApprovals(r.Context(), MaxApprovals)
+	open, err := h.Executions.Approvals.List(r.Context(), MaxApprovals)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (x *executionView) pendingApprovals(ctx context.Context) (views.WaitPanel, 
 	if x.Status.Ended() || x.Counts.Running == 0 {
 		return views.WaitPanel{}, nil
 	}
-	open, err := x.h.Executions.PendingApprovals(ctx, x.ID)
+	open, err := x.h.Executions.Approvals.OfExecution(ctx, x.ID)
 	if err != nil || len(open) == 0 {
 		return views.WaitPanel{}, err
 	}

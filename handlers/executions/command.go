@@ -88,7 +88,7 @@ func (h *Pages) newCommand(r *http.Request) (*nodeCommand, error) {
 		return nil, apperr.New(apperr.NotFound, "Unknown command %q.", c.name)
 	}
 	c.text = text
-	if c.node, err = h.Executions.Node(r.Context(), e.ID, r.URL.Query().Get("node")); err != nil {
+	if c.node, err = h.Executions.Nodes.Get(r.Context(), e.ID, r.URL.Query().Get("node")); err != nil {
 		return nil, err
 	}
 	if (c.name == "answer") != (c.node.Operator.Type == workflow.TypeApproval) && c.name == "answer" {

@@ -47,7 +47,7 @@ func (h *Pages) events(w http.ResponseWriter, r *http.Request) error {
 	if m.Node != "" || len(f.Kinds) > 0 {
 		m.Clear = here
 	}
-	list, err := h.Executions.LatestEvents(r.Context(), e.ID, f)
+	list, err := h.Executions.Events.Latest(r.Context(), e.ID, f)
 	if err != nil && !apperr.Is(err, apperr.NotFound) { // an unknown node has no events
 		return err
 	}
@@ -62,7 +62,7 @@ func (h *Pages) events(w http.ResponseWriter, r *http.Request) error {
 
 // events are the last events, newest first.
 func (x *executionView) events(ctx context.Context) (views.Events, error) {
-	list, err := x.h.Executions.LatestEvents(ctx, x.ID, query.EventFilter{Limit: eventsLooked})
+	list, err := x.h.Executions.Events.Latest(ctx, x.ID, query.EventFilter{Limit: eventsLooked})
 	if err != nil {
 		return views.Events{}, err
 	}

@@ -79,7 +79,7 @@ func (x *executionView) viewChoices() []ui.Choice {
 // awaiting approval, so is the execution.
 func (x *executionView) wholeHead(ctx context.Context) (views.ExecutionHead, error) {
 	head := x.head()
-	awaitingApproval, err := x.h.Executions.AwaitingApproval(ctx, []query.Execution{x.Execution})
+	awaitingApproval, err := x.h.Executions.Approvals.Awaiting(ctx, []query.Execution{x.Execution})
 	if err != nil {
 		return head, err
 	}

@@ -92,7 +92,7 @@ func (x *groupView) innerGraph() string {
 
 // childrenOf are all children of n.
 func (x *groupView) childrenOf(ctx context.Context) ([]query.Node, error) {
-	children, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Parent: x.node.Name})
+	children, _, err := x.h.Executions.Nodes.List(ctx, x.ID, query.NodeFilter{Parent: x.node.Name})
 	if err != nil {
 		return nil, err
 	}
@@ -150,14 +150,14 @@ func (x *groupView) failures(ctx context.Context) (views.Failures, error) {
 	if x.children[n.Index][dag.Failed] == 0 {
 		return f, nil
 	}
-	kinds, err := x.h.Executions.FailureKinds(ctx, x.ID, n, failuresShown+1)
+	kinds, err := x.h.Executions.Nodes.FailureKinds(ctx, x.ID, n, failuresShown+1)
 	if err != nil {
 		return f, err
 	}
 	f.More = len(kinds) > failuresShown
 	id := x.ID.String()
 	for _, k := range kinds[:min(len(kinds), failuresShown)] {
-		name, err := x.h.Executions.NodeName(ctx, x.ID, k.First)
+		name, err := x.h.Executions.Nodes.Name(ctx, x.ID, k.First)
 		if err != nil {
 			return f, err
 		}
@@ -202,7 +202,7 @@ func (x *groupView) childTable(ctx context.Context) (views.Children, error) {
 	if filtered {
 		t.ClearURL = here + "#children"
 	}
-	nodes, next, err := x.h.Executions.Nodes(ctx, x.ID, f)
+	nodes, next, err := x.h.Executions.Nodes.List(ctx, x.ID, f)
 	if err != nil {
 		return t, err
 	}
@@ -308,7 +308,7 @@ func (x *nodeView) place(ctx context.Context) (views.NodePath, error) {
 	if x.node.Parent < 0 {
 		return p, nil
 	}
-	parents, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Indexes: []int{x.node.Parent}})
+	parents, _, err := x.h.Executions.Nodes.List(ctx, x.ID, query.NodeFilter{Indexes: []int{x.node.Parent}})
 	if err != nil {
 		return p, err
 	}

@@ -126,7 +126,7 @@ func (p *groupPush) rows(ctx context.Context, u *views.GroupUpdate) error {
 		}
 		return nil
 	}
-	nodes, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Indexes: p.shown})
+	nodes, _, err := x.h.Executions.Nodes.List(ctx, x.ID, query.NodeFilter{Indexes: p.shown})
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (h *Pages) itemLabels(ctx context.Context, id uuid.UUID, series []telemetry
 	if len(indexes) == 0 {
 		return nil
 	}
-	nodes, _, err := h.Executions.Nodes(ctx, id, query.NodeFilter{Indexes: indexes})
+	nodes, _, err := h.Executions.Nodes.List(ctx, id, query.NodeFilter{Indexes: indexes})
 	if err != nil { // the names of the nodes are sufficient
 		h.Log.Warn("items cannot be read for a legend", "execution", id, "error", err)
 		return nil

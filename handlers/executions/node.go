@@ -37,7 +37,7 @@ func (h *Pages) loadNode(r *http.Request) (*nodeView, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.Executions.Node(r.Context(), s.ID, request.PathValue(r, "node"))
+	d, err := h.Executions.Nodes.Get(r.Context(), s.ID, request.PathValue(r, "node"))
 	return &nodeView{snapshot: s, node: d}, err
 }
 
@@ -46,7 +46,7 @@ func (x *nodeView) refresh(ctx context.Context) error {
 	if err := x.snapshot.refresh(ctx); err != nil {
 		return err
 	}
-	d, err := x.h.Executions.Node(ctx, x.ID, x.node.Name)
+	d, err := x.h.Executions.Nodes.Get(ctx, x.ID, x.node.Name)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (x *nodeView) crumbs(ctx context.Context) ([]views.Crumb, error) {
 	if x.node.Parent < 0 {
 		return crumbs, nil
 	}
-	above, err := x.h.Executions.Ancestors(ctx, x.ID, x.node.Index)
+	above, err := x.h.Executions.Nodes.Ancestors(ctx, x.ID, x.node.Index)
 	if err != nil {
 		return nil, err
 	}

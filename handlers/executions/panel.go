@@ -26,7 +26,7 @@ func (x *executionView) panel(ctx context.Context) (views.NodePanel, error) {
 	if x.selected() < 0 {
 		return views.NodePanel{}, nil
 	}
-	d, err := x.h.Executions.Node(ctx, x.ID, x.query.Get("node"))
+	d, err := x.h.Executions.Nodes.Get(ctx, x.ID, x.query.Get("node"))
 	if apperr.Is(err, apperr.NotFound) {
 		return views.NodePanel{}, nil
 	}

@@ -38,7 +38,7 @@ func (x *nodeView) pods(ctx context.Context) (views.AttemptPods, error) {
 	if more := len(list) - podsShown; more > 0 {
 		list, m.More = list[:podsShown], units.Plural(more, "earlier pod is not shown", "earlier pods are not shown")
 	}
-	events, err := x.h.Executions.PodEvents(ctx, x.ID, x.node.Name, 0)
+	events, err := x.h.Executions.Nodes.PodEvents(ctx, x.ID, x.node.Name, 0)
 	if err != nil {
 		return views.AttemptPods{}, err
 	}

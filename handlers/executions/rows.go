@@ -38,7 +38,7 @@ type Rows struct {
 // Of are the rows of a list. Each has its result, and the inputs in which it differs from
 // other executions of its workflow on the page.
 func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) ([]views.ExecutionRow, error) {
-	awaitingApproval, err := h.Executions.AwaitingApproval(ctx, list)
+	awaitingApproval, err := h.Executions.Approvals.Awaiting(ctx, list)
 	if err != nil {
 		return nil, err
 	}

@@ -122,7 +122,7 @@ func (x *snapshot) count(ctx context.Context, nodes []query.Node) error {
 	if len(groups) == 0 {
 		return nil
 	}
-	counts, err := x.h.Executions.ChildCounts(ctx, x.ID, groups)
+	counts, err := x.h.Executions.Nodes.ChildCounts(ctx, x.ID, groups)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (x *nodeView) traceback(ctx context.Context) (views.Traceback, error) {
 	if !failed || d.State == dag.Succeeded {
 		return views.Traceback{}, nil
 	}
-	stored, err := x.h.Executions.Tracebacks(ctx, x.ID, d.Node, 1)
+	stored, err := x.h.Executions.Nodes.Tracebacks(ctx, x.ID, d.Node, 1)
 	if err != nil {
 		return views.Traceback{}, err
 	}

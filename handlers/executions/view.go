@@ -106,7 +106,7 @@ func (x *executionView) loadHours(ctx context.Context) error {
 	if !x.hoursAt.IsZero() && x.clock.Now.Sub(x.hoursAt) < hoursInterval && !x.Status.Ended() {
 		return nil
 	}
-	hours, err := x.h.Executions.GPUHours(ctx, x.ID)
+	hours, err := x.h.Executions.Usage.GPUHours(ctx, x.ID)
 	x.hours, x.hoursAt = hours[x.ID], x.clock.Now
 	return err
 }
@@ -128,7 +128,7 @@ func (x *executionView) refresh(ctx context.Context) error {
 	if err := x.loadLabels(ctx); err != nil {
 		return err
 	}
-	changed, mark, err := x.h.Executions.ChangedSince(ctx, x.ID, x.mark)
+	changed, mark, err := x.h.Executions.Nodes.ChangedSince(ctx, x.ID, x.mark)
 	if err != nil {
 		return err
 	}
@@ -154,10 +154,10 @@ func (x *executionView) refresh(ctx context.Context) error {
 func (x *executionView) loadNodes(ctx context.Context) error {
 	var err error
 	// The mark is read first, so that later changes are read again.
-	if _, x.mark, err = x.h.Executions.ChangedSince(ctx, x.ID, math.MaxInt64); err != nil {
+	if _, x.mark, err = x.h.Executions.Nodes.ChangedSince(ctx, x.ID, math.MaxInt64); err != nil {
 		return err
 	}
-	if x.states, err = x.h.Executions.States(ctx, x.ID); err != nil {
+	if x.states, err = x.h.Executions.Nodes.States(ctx, x.ID); err != nil {
 		return err
 	}
 	var single []int
@@ -173,7 +173,7 @@ func (x *executionView) loadNodes(ctx context.Context) error {
 	if len(single) == 0 {
 		return nil
 	}
-	nodes, _, err := x.h.Executions.Nodes(ctx, x.ID, query.NodeFilter{Indexes: single})
+	nodes, _, err := x.h.Executions.Nodes.List(ctx, x.ID, query.NodeFilter{Indexes: single})
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (x *executionView) loadAttempts(ctx context.Context, indexes []int) error {
 	if len(indexes) == 0 {
 		return nil
 	}
-	tries, err := x.h.Executions.Attempts(ctx, x.ID, indexes)
+	tries, err := x.h.Executions.Nodes.Attempts(ctx, x.ID, indexes)
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (x *executionView) nodeTable(ctx context.Context) (views.NodeTable, error) 
 	if filter.After != "" {
 		t.Pager.Newer = label.ListURL(views.ExecutionURL(id), q, "after", "") + "#graph"
 	}
-	nodes, next, err := x.h.Executions.Nodes(ctx, x.ID, filter)
+	nodes, next, err := x.h.Executions.Nodes.List(ctx, x.ID, filter)
 	if err != nil {
 		return t, err
 	}

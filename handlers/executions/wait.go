@@ -56,7 +56,7 @@ func (x *nodeView) wait(ctx context.Context) (views.WaitPanel, error) {
 	if x.node.State != dag.Ready {
 		return views.WaitPanel{}, nil
 	}
-	w, err := x.h.Executions.Why(ctx, x.ID, x.node.Name)
+	w, err := x.h.Executions.Waits.Why(ctx, x.ID, x.node.Name)
 	if err != nil {
 		return views.WaitPanel{}, err
 	}
@@ -75,7 +75,7 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 	if x.Status.Ended() || x.Counts.Running+x.Counts.Queued > 0 || (x.Status != query.Pending && x.Counts.Ready == 0) {
 		return views.WaitPanel{}, nil
 	}
-	w, err := x.h.Executions.Why(ctx, x.ID, "")
+	w, err := x.h.Executions.Waits.Why(ctx, x.ID, "")
 	if err != nil {
 		return views.WaitPanel{}, err
 	}

@@ -95,7 +95,7 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 	if err != nil {
 		return views.HomeLive{}, err
 	}
-	waiting, err := h.Executions.Waiting(ctx, homeWaiting)
+	waiting, err := h.Executions.Waits.Nodes(ctx, homeWaiting)
 	if err != nil {
 		return views.HomeLive{}, err
 	}
@@ -130,7 +130,7 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 
 // homeApprovals are the first pending approvals and their total number.
 func (h *Pages) homeApprovals(ctx context.Context, clock ui.Clock) (views.HomeApprovals, error) {
-	open, err := h.Executions.ListPendingApprovals(ctx, executions.MaxApprovals)
+	open, err := h.Executions.Approvals.List(ctx, executions.MaxApprovals)
 	if err != nil {
 		return views.HomeApprovals{}, err
 	}

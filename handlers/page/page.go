@@ -25,10 +25,10 @@ func (h *Shell) Base(r *http.Request, title string, section views.Section, crumb
 		if live, err := h.Executions.Live(r.Context()); err == nil { // only a number next to a link: the page works without it
 			page.Live = live
 		}
-		if waits, err := h.Executions.CountWaiting(r.Context()); err == nil {
+		if waits, err := h.Executions.Waits.Count(r.Context()); err == nil {
 			page.Waits = waits
 		}
-		if approvals, err := h.Executions.CountPendingApprovals(r.Context()); err == nil {
+		if approvals, err := h.Executions.Approvals.Count(r.Context()); err == nil {
 			page.PendingApprovals = approvals
 		}
 		if h.Inbox != nil {

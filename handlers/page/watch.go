@@ -57,11 +57,11 @@ func (h *Shell) withFigures(stream *web.Stream, send func(context.Context) error
 		if err != nil {
 			return nil //nolint:nilerr // only a number next to a link: the stream works without it
 		}
-		a, err := h.Executions.CountPendingApprovals(ctx)
+		a, err := h.Executions.Approvals.Count(ctx)
 		if err != nil {
 			return nil //nolint:nilerr // as above
 		}
-		w, err := h.Executions.CountWaiting(ctx)
+		w, err := h.Executions.Waits.Count(ctx)
 		if err != nil || known && l == live && a == approvals && w == waits {
 			return nil //nolint:nilerr // as above
 		}

@@ -34,7 +34,7 @@ func (h *Pages) saveQuota(w http.ResponseWriter, r *http.Request) error {
 	if len(form.problems) > 0 {
 		return page.answer(w, r, form, http.StatusUnprocessableEntity)
 	}
-	_, err = h.Quotas.Put(r.Context(), form.node.ID, quota.Edit{
+	_, err = h.Quotas.Editor.Put(r.Context(), form.node.ID, quota.Edit{
 		Limits: form.limits, Version: form.version(), Reason: r.PostForm.Get("reason"), Interrupt: r.PostForm.Get("confirm") == "yes",
 	})
 	switch apperr.CodeOf(err) {
@@ -82,7 +82,7 @@ func (h *Pages) quotaForm(r *http.Request) (*quotaPage, *quotaForm, error) {
 	if err != nil {
 		back = url.Values{}
 	}
-	o, err := h.Quotas.Overview(r.Context(), uuid.Nil)
+	o, err := h.Quotas.Reader.Overview(r.Context(), uuid.Nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -155,7 +155,7 @@ func (f *quotaForm) fieldID(path string) string {
 // conflicting is the form after another user has saved. It shows both values. Saving again
 // overwrites theirs with the submitted ones.
 func (p *quotaPage) conflicting(ctx context.Context, was *quotaForm) (*quotaForm, error) {
-	o, err := p.h.Quotas.Overview(ctx, uuid.Nil)
+	o, err := p.h.Quotas.Reader.Overview(ctx, uuid.Nil)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (f *quotaForm) previewLimits(ctx context.Context) (views.QuotaPreview, erro
 	if quota.Same(f.limits, f.saved.Limits) {
 		return views.QuotaPreview{Unchanged: true, Bars: f.bars(nil)}, nil
 	}
-	p, err := f.page.h.Quotas.Preview(ctx, f.node.ID, f.limits)
+	p, err := f.page.h.Quotas.Editor.Preview(ctx, f.node.ID, f.limits)
 	if apperr.Is(err, apperr.Invalid) {
 		if len(f.problems) == 0 {
 			f.problems = apperr.FieldsOf(err)
@@ -67,7 +67,7 @@ func (f *quotaForm) effects(p quota.Preview) []views.QuotaEffect {
 		}
 		lines = append(lines, queuedEffect("Cannot run here:", q))
 	}
-	for _, warning := range f.page.h.Quotas.Warnings(f.limits) {
+	for _, warning := range f.page.h.Quotas.Editor.Warnings(f.limits) {
 		lines = append(lines, views.QuotaEffect{Strong: "Above the current capacity:", Text: warning})
 	}
 	lines = append(lines, f.shifts(p)...)

@@ -68,7 +68,7 @@ type quotaForm struct {
 
 // form starts the form of a node.
 func (p *quotaPage) form(ctx context.Context, id uuid.UUID, typed url.Values) (*quotaForm, error) {
-	saved, err := p.h.Quotas.Get(ctx, id)
+	saved, err := p.h.Quotas.Editor.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}

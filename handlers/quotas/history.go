@@ -61,7 +61,7 @@ func (p *quotaPage) history(ctx context.Context, group quotaGroup) (views.QuotaH
 		}
 	}
 	h.Keep = kept(p.selection.values(), "of", "resource")
-	data, err := p.h.Quotas.History(ctx, node.ID, resource, span.span)
+	data, err := p.h.Quotas.Reader.History(ctx, node.ID, resource, span.span)
 	if err != nil {
 		return h, err
 	}
@@ -143,7 +143,7 @@ func round2(v float64) float64 { return float64(int64(v*100+0.5)) / 100 }
 
 // changes are the latest changes of limits in the audit log.
 func (p *quotaPage) changes(ctx context.Context) ([]views.QuotaChange, error) {
-	list, err := p.h.Quotas.Changes(ctx, quotaChangesShown)
+	list, err := p.h.Quotas.Reader.Changes(ctx, quotaChangesShown)
 	if err != nil {
 		return nil, err
 	}

@@ -140,7 +140,7 @@ func (p *quotaPage) advise(pair fair.Pair) views.QuotaAdvice {
 // quotaStream sends bars, figures and notes whenever they changed.
 func (h *Pages) quotaStream(w http.ResponseWriter, r *http.Request) error {
 	may := func(ctx context.Context) error {
-		_, err := h.Quotas.Overview(ctx, uuid.Nil)
+		_, err := h.Quotas.Reader.Overview(ctx, uuid.Nil)
 		return err
 	}
 	if err := may(r.Context()); err != nil {
@@ -153,7 +153,7 @@ func (h *Pages) quotaStream(w http.ResponseWriter, r *http.Request) error {
 	sent := page.SentPieces{}
 	q := quotaPage{h: h, clock: h.Page.Clock(r), selection: quotaSelected(r.URL.Query())}
 	h.Page.OnHints(r, stream, h.Page.Ticks(r.Context()), page.ListInterval, func(ctx context.Context) error {
-		o, err := h.Quotas.Overview(ctx, uuid.Nil)
+		o, err := h.Quotas.Reader.Overview(ctx, uuid.Nil)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (p *quotaPage) update(sent page.SentPieces) (u views.QuotaUpdate, changed b
 
 // quotaCSV is the complete tree with its usage, one line per node and resource.
 func (h *Pages) quotaCSV(w http.ResponseWriter, r *http.Request) error {
-	o, err := h.Quotas.Overview(r.Context(), uuid.Nil)
+	o, err := h.Quotas.Reader.Overview(r.Context(), uuid.Nil)
 	if err != nil {
 		return err
 	}

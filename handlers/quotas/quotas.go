@@ -22,7 +22,7 @@ import (
 // quotas is the page of all limits, their usage and idle capacity.
 func (h *Pages) quotas(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	o, err := h.Quotas.Overview(r.Context(), uuid.Nil)
+	o, err := h.Quotas.Reader.Overview(r.Context(), uuid.Nil)
 	if err != nil {
 		return err
 	}
@@ -249,13 +249,13 @@ func (p *quotaPage) saved(ctx context.Context, id string) (*views.QuotaSaved, er
 	if id == "" {
 		return nil, nil
 	}
-	changes, err := p.h.Quotas.Changes(ctx, quotaChangesShown)
+	changes, err := p.h.Quotas.Reader.Changes(ctx, quotaChangesShown)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range changes {
 		if c.Node.ID.String() == id {
-			text := append([]string{changeText(c) + ". Applies from the next admission."}, p.h.Quotas.Warnings(c.New)...)
+			text := append([]string{changeText(c) + ". Applies from the next admission."}, p.h.Quotas.Editor.Warnings(c.New)...)
 			return &views.QuotaSaved{Strong: "Saved: " + levelName(c.Node) + ".", Text: strings.Join(text, " "), UndoURL: p.undoURL(c)}, nil
 		}
 	}

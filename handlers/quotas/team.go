@@ -32,7 +32,7 @@ const (
 
 // myTeam redirects to the team of the current project.
 func (h *Pages) myTeam(w http.ResponseWriter, r *http.Request) error {
-	id, err := h.Quotas.TeamOf(r.Context())
+	id, err := h.Quotas.Reader.TeamOf(r.Context())
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (h *Pages) team(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t, err := h.Quotas.Team(r.Context(), id, teamQueueShown)
+	t, err := h.Quotas.Reader.Team(r.Context(), id, teamQueueShown)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (h *Pages) teamStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	may := func(ctx context.Context) error {
-		_, err := h.Quotas.Team(ctx, id, 1)
+		_, err := h.Quotas.Reader.Team(ctx, id, 1)
 		return err
 	}
 	if err := may(r.Context()); err != nil {
@@ -98,7 +98,7 @@ func (h *Pages) teamStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	clock, sent := h.Page.Clock(r), page.SentPieces{}
 	h.Page.OnHints(r, stream, h.Page.Ticks(r.Context()), page.ListInterval, func(ctx context.Context) error {
-		t, err := h.Quotas.Team(ctx, id, teamQueueShown)
+		t, err := h.Quotas.Reader.Team(ctx, id, teamQueueShown)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (h *Pages) teamHours(ctx context.Context, clock ui.Clock, t quota.Team) (vi
 		place = subject.ProjectID
 		v.Period += ", your project"
 	}
-	week, err := h.Executions.Usage(ctx, place, begin)
+	week, err := h.Executions.Usage.At(ctx, place, begin)
 	if err != nil {
 		return v, err
 	}
@@ -81,7 +81,7 @@ func (h *Pages) teamDays(ctx context.Context, clock ui.Clock, place uuid.UUID, h
 		if day.After(clock.Now) {
 			break
 		}
-		used, err := h.Executions.Usage(ctx, place, day)
+		used, err := h.Executions.Usage.At(ctx, place, day)
 		if err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ func (h *Pages) scopeOf(r *http.Request) (waitingScope, error) {
 		scope.place = subject.ProjectID
 		return scope, err
 	case "team":
-		team, err := h.Quotas.TeamOf(r.Context())
+		team, err := h.Quotas.Reader.TeamOf(r.Context())
 		scope.place = team
 		return scope, err
 	}
@@ -82,7 +82,7 @@ func (h *Pages) waitingStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	may := func(ctx context.Context) error {
-		_, err := h.Executions.Queue(ctx, scope.place, scope.page, 1)
+		_, err := h.Executions.Waits.Queue(ctx, scope.place, scope.page, 1)
 		return err
 	}
 	if err := may(r.Context()); err != nil {
@@ -129,7 +129,7 @@ func stillLines(lines []views.ClusterWaitLine) []views.ClusterWaitLine {
 }
 
 func (h *Pages) waitingList(ctx context.Context, clock ui.Clock, scope waitingScope) (views.WaitingList, error) {
-	page, err := h.Executions.Queue(ctx, scope.place, scope.page, waitingRows)
+	page, err := h.Executions.Waits.Queue(ctx, scope.place, scope.page, waitingRows)
 	if err != nil {
 		return views.WaitingList{}, err
 	}

@@ -23,7 +23,7 @@ const (
 
 // clusterWaits are the nodes at or below place that wait in the cluster.
 func (h *Pages) clusterWaits(ctx context.Context, clock ui.Clock, place uuid.UUID) (views.ClusterWaits, error) {
-	waits, err := h.Executions.InCluster(ctx, place, clusterWaitRows)
+	waits, err := h.Executions.Waits.InCluster(ctx, place, clusterWaitRows)
 	if err != nil {
 		return views.ClusterWaits{}, err
 	}
@@ -40,7 +40,7 @@ func (h *Pages) clusterWaits(ctx context.Context, clock ui.Clock, place uuid.UUI
 // otherWaits are the ready nodes of the project that wait for something other than capacity,
 // such as a lock, and therefore have no position in the queue.
 func (h *Pages) otherWaits(ctx context.Context, clock ui.Clock) (views.ClusterWaits, error) {
-	nodes, err := h.Executions.Waiting(ctx, clusterWaitRows)
+	nodes, err := h.Executions.Waits.Nodes(ctx, clusterWaitRows)
 	if err != nil {
 		return views.ClusterWaits{}, err
 	}

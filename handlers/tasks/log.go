@@ -156,7 +156,7 @@ func (n *taskNames) of(ctx context.Context, scope auth.TaskScope) (taskName, err
 	if name.tenant, name.project, err = n.executions.Scope(ctx, scope.ExecutionID); err != nil {
 		return taskName{}, err
 	}
-	if name.node, err = n.executions.NodeName(ctx, scope.ExecutionID, scope.NodeIndex); err != nil {
+	if name.node, err = n.executions.Nodes.Name(ctx, scope.ExecutionID, scope.NodeIndex); err != nil {
 		return taskName{}, err
 	}
 	n.mu.Lock()

@@ -8,8 +8,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
+
+// ApprovalReader finds what waits for the answer of a user.
+type ApprovalReader struct {
+	queries *db.Queries
+	rows    Rows
+}
 
 // PendingApproval is a node that waits for a user's answer.
 type PendingApproval struct {
@@ -26,8 +33,8 @@ type PendingApproval struct {
 // maxApprovals limits the approvals of one execution.
 const maxApprovals = 20
 
-// PendingApprovals returns the nodes of an execution that wait for an answer.
-func (q *Reader) PendingApprovals(ctx context.Context, id uuid.UUID) ([]PendingApproval, error) {
+// OfExecution returns the nodes of an execution that wait for an answer.
+func (q *ApprovalReader) OfExecution(ctx context.Context, id uuid.UUID) ([]PendingApproval, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
@@ -46,9 +53,9 @@ func (q *Reader) PendingApprovals(ctx context.Context, id uuid.UUID) ([]PendingA
 	return approvals, nil
 }
 
-// ListPendingApprovals returns the nodes of the current project that wait for an answer, the oldest
+// List returns the nodes of the current project that wait for an answer, the oldest
 // first.
-func (q *Reader) ListPendingApprovals(ctx context.Context, limit int) ([]PendingApproval, error) {
+func (q *ApprovalReader) List(ctx context.Context, limit int) ([]PendingApproval, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return nil, err
@@ -70,9 +77,9 @@ func (q *Reader) ListPendingApprovals(ctx context.Context, limit int) ([]Pending
 	return approvals, nil
 }
 
-// CountPendingApprovals returns how many nodes of the current project wait for an answer, and how many
+// Count returns how many nodes of the current project wait for an answer, and how many
 // requests for stages of models do.
-func (q *Reader) CountPendingApprovals(ctx context.Context) (int, error) {
+func (q *ApprovalReader) Count(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return 0, err
@@ -84,9 +91,9 @@ func (q *Reader) CountPendingApprovals(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// AwaitingApproval returns which of some executions, which the caller has read, only wait for the
+// Awaiting returns which of some executions, which the caller has read, only wait for the
 // answer of a user.
-func (q *Reader) AwaitingApproval(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
+func (q *ApprovalReader) Awaiting(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
 	var ids []uuid.UUID
 	for _, e := range list {
 		if e.Status == Running && e.Counts.Running > 0 {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/engine/execution/stored"
-	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -20,8 +18,15 @@ const (
 	waitingPerPage = 5 // nodes of one execution that Waiting lists
 )
 
-// Events returns the events after afterSeq, the oldest first.
-func (q *Reader) Events(ctx context.Context, id uuid.UUID, afterSeq int64, limit int) ([]Event, error) {
+// EventReader reads the events of executions.
+type EventReader struct {
+	queries   *db.Queries
+	workflows *workflow.Service
+	rows      Rows
+}
+
+// After returns the events after afterSeq, the oldest first.
+func (q *EventReader) After(ctx context.Context, id uuid.UUID, afterSeq int64, limit int) ([]Event, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
@@ -45,9 +50,9 @@ type EventFilter struct {
 	Limit  int
 }
 
-// LatestEvents returns the events that f selects, newest first. It returns NotFound for
+// Latest returns the events that f selects, newest first. It returns NotFound for
 // a node that the execution does not have.
-func (q *Reader) LatestEvents(ctx context.Context, id uuid.UUID, f EventFilter) ([]Event, error) {
+func (q *EventReader) Latest(ctx context.Context, id uuid.UUID, f EventFilter) ([]Event, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
@@ -81,7 +86,7 @@ func eventLimit(limit int) int32 {
 }
 
 // named adds the names of their nodes to the events.
-func (q *Reader) named(ctx context.Context, row db.Execution, rows []db.ListLatestEventsRow) ([]Event, error) {
+func (q *EventReader) named(ctx context.Context, row db.Execution, rows []db.ListLatestEventsRow) ([]Event, error) {
 	version, err := q.workflows.VersionByID(auth.AsSystem(ctx), row.VersionID)
 	if err != nil {
 		return nil, err
@@ -106,7 +111,7 @@ func (q *Reader) named(ctx context.Context, row db.Execution, rows []db.ListLate
 }
 
 // nodeNames returns the names of the nodes of events.
-func (q *Reader) nodeNames(ctx context.Context, id uuid.UUID, version workflow.Version, rows []db.ListLatestEventsRow) (map[int32]string, error) {
+func (q *EventReader) nodeNames(ctx context.Context, id uuid.UUID, version workflow.Version, rows []db.ListLatestEventsRow) (map[int32]string, error) {
 	names := map[int32]string{}
 	var others []int32
 	for _, r := range rows {
@@ -129,39 +134,4 @@ func (q *Reader) nodeNames(ctx context.Context, id uuid.UUID, version workflow.V
 		names[r.NodeIndex] = r.Name
 	}
 	return names, nil
-}
-
-// Waiting returns nodes of the caller's project that wait for capacity, in queue order: by
-// priority, then age.
-func (q *Reader) Waiting(ctx context.Context, limit int) ([]WaitingNode, error) {
-	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
-	if err != nil {
-		return nil, err
-	}
-	if limit <= 0 {
-		limit = defaultPage
-	}
-	rows, err := q.queries.ListWaiting(ctx, waitingPerPage, subject.ProjectID, int32(min(limit, maxPage)))
-	if err != nil {
-		return nil, fmt.Errorf("list waiting nodes: %w", err)
-	}
-	nodes := make([]WaitingNode, len(rows))
-	for i, r := range rows {
-		w := WaitingNode{
-			ExecutionID: r.ExecutionID, WorkflowName: r.WorkflowName, Execution: r.ExecutionName, Priority: Priority(r.Priority),
-			Index: int(r.NodeIndex), Node: r.NodeName, Others: int(r.ReadyInExecution) - 1,
-			Position: q.quota.Position(fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}),
-		}
-		if r.ReadyAt != nil {
-			w.Since = r.ReadyAt.UTC()
-		}
-		if reason := stored.Into[Reason](r.Reason); reason != nil {
-			hideOthers(ctx, reason)
-			w.Reason = *reason
-		} else {
-			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
-		}
-		nodes[i] = w
-	}
-	return nodes, nil
 }

@@ -72,7 +72,7 @@ func (n Node) Group(op *workflow.Operator) bool {
 
 // ChildCounts counts the children of each of the nodes with these indexes; it leaves out
 // nodes without children.
-func (q *Reader) ChildCounts(ctx context.Context, id uuid.UUID, indexes []int) (map[int]ChildCounts, error) {
+func (q *NodeReader) ChildCounts(ctx context.Context, id uuid.UUID, indexes []int) (map[int]ChildCounts, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil || len(indexes) == 0 {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (q *Reader) ChildCounts(ctx context.Context, id uuid.UUID, indexes []int) (
 
 // FailureKinds returns at most limit kinds of failures among the children of node n, the
 // most frequent first.
-func (q *Reader) FailureKinds(ctx context.Context, id uuid.UUID, n Node, limit int) ([]FailureKind, error) {
+func (q *NodeReader) FailureKinds(ctx context.Context, id uuid.UUID, n Node, limit int) ([]FailureKind, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil || n.Children == 0 {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (q *Reader) FailureKinds(ctx context.Context, id uuid.UUID, n Node, limit i
 }
 
 // Ancestors returns the nodes that contain the node with an index, the outermost first.
-func (q *Reader) Ancestors(ctx context.Context, id uuid.UUID, index int) ([]Ancestor, error) {
+func (q *NodeReader) Ancestors(ctx context.Context, id uuid.UUID, index int) ([]Ancestor, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func (q *Reader) Ancestors(ctx context.Context, id uuid.UUID, index int) ([]Ance
 	return list, nil
 }
 
-// NodeName returns the name of the node with an index; NotFound when there is none.
-func (q *Reader) NodeName(ctx context.Context, id uuid.UUID, index int) (string, error) {
+// Name returns the name of the node with an index; NotFound when there is none.
+func (q *NodeReader) Name(ctx context.Context, id uuid.UUID, index int) (string, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return "", err

@@ -358,7 +358,7 @@ func (q *Reader) Named(ctx context.Context, ids []uuid.UUID) ([]Execution, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := complete(q, ids, func(d *db.Queries) ([]db.Execution, error) { return d.ExecutionsOf(ctx, ids, subject.ProjectID) })
+	rows, err := complete(q.rows, ids, func(d *db.Queries) ([]db.Execution, error) { return d.ExecutionsOf(ctx, ids, subject.ProjectID) })
 	if err != nil {
 		return nil, fmt.Errorf("read executions: %w", err)
 	}

@@ -17,6 +17,14 @@ import (
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
+// NodeReader reads the nodes of executions, with their attempts.
+type NodeReader struct {
+	queries   *db.Queries
+	workflows *workflow.Service
+	rows      Rows
+	inputs    func(ctx context.Context, row db.Execution, version workflow.Version, node int) (map[string]any, error)
+}
+
 // NodeFilter selects nodes of one execution; zero fields select all. After is the mark that
 // Nodes returned; Limit 0 returns all.
 type NodeFilter struct {
@@ -34,9 +42,9 @@ type NodeFilter struct {
 	Limit              int
 }
 
-// Nodes returns the nodes that f selects in the order of the plan, and the mark of the next
+// List returns the nodes that f selects in the order of the plan, and the mark of the next
 // page, "" on the last page.
-func (q *Reader) Nodes(ctx context.Context, id uuid.UUID, f NodeFilter) (nodes []Node, next string, err error) {
+func (q *NodeReader) List(ctx context.Context, id uuid.UUID, f NodeFilter) (nodes []Node, next string, err error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, "", err
@@ -108,7 +116,7 @@ func narrow(n *int) *int32 {
 }
 
 // span is the range of indexes that f selects: the plan, the children of a node, or any.
-func (q *Reader) span(ctx context.Context, row db.Execution, f NodeFilter) (first, beyond *int32, err error) {
+func (q *NodeReader) span(ctx context.Context, row db.Execution, f NodeFilter) (first, beyond *int32, err error) {
 	switch {
 	case f.Parent != "":
 		node, _, err := q.rows.Node(ctx, row, f.Parent)
@@ -132,7 +140,7 @@ func (q *Reader) span(ctx context.Context, row db.Execution, f NodeFilter) (firs
 
 // ChangedSince returns the nodes of the plan that changed after the mark, and the next mark.
 // The mark 0 returns all of them.
-func (q *Reader) ChangedSince(ctx context.Context, id uuid.UUID, mark int64) ([]Node, int64, error) {
+func (q *NodeReader) ChangedSince(ctx context.Context, id uuid.UUID, mark int64) ([]Node, int64, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, mark, err
@@ -140,12 +148,12 @@ func (q *Reader) ChangedSince(ctx context.Context, id uuid.UUID, mark int64) ([]
 	if row.EventSeq == mark {
 		return nil, mark, nil
 	}
-	nodes, _, err := q.Nodes(ctx, id, NodeFilter{ChangedAfter: mark, Top: true})
+	nodes, _, err := q.List(ctx, id, NodeFilter{ChangedAfter: mark, Top: true})
 	return nodes, row.EventSeq, err
 }
 
 // States returns the state of every node of the plan, in its order.
-func (q *Reader) States(ctx context.Context, id uuid.UUID) ([]dag.State, error) {
+func (q *NodeReader) States(ctx context.Context, id uuid.UUID) ([]dag.State, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
@@ -165,8 +173,8 @@ func (q *Reader) States(ctx context.Context, id uuid.UUID) ([]dag.State, error) 
 	return states, nil
 }
 
-// Node returns one node by its name, with its attempts and the values of its inputs.
-func (q *Reader) Node(ctx context.Context, id uuid.UUID, name string) (NodeDetail, error) {
+// Get returns one node by its name, with its attempts and the values of its inputs.
+func (q *NodeReader) Get(ctx context.Context, id uuid.UUID, name string) (NodeDetail, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return NodeDetail{}, err
@@ -196,7 +204,7 @@ func (q *Reader) Node(ctx context.Context, id uuid.UUID, name string) (NodeDetai
 	case len(node.Inputs) > 0:
 		d.Inputs = stored.Object(node.Inputs)
 	default:
-		if d.Inputs, err = q.config.Inputs(ctx, row, version, d.Index); err != nil {
+		if d.Inputs, err = q.inputs(ctx, row, version, d.Index); err != nil {
 			return NodeDetail{}, err
 		}
 	}
@@ -205,7 +213,7 @@ func (q *Reader) Node(ctx context.Context, id uuid.UUID, name string) (NodeDetai
 
 // Tracebacks returns the exceptions that ended attempts of a node, by attempt; at most limit, those
 // of the latest attempts.
-func (q *Reader) Tracebacks(ctx context.Context, id uuid.UUID, node Node, limit int) (map[int]*Traceback, error) {
+func (q *NodeReader) Tracebacks(ctx context.Context, id uuid.UUID, node Node, limit int) (map[int]*Traceback, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return nil, err
 	}
@@ -229,7 +237,7 @@ type LevelSpan struct {
 }
 
 // LevelSpans returns the span of each level, for the timeline of large graphs.
-func (q *Reader) LevelSpans(ctx context.Context, id uuid.UUID) ([]LevelSpan, error) {
+func (q *NodeReader) LevelSpans(ctx context.Context, id uuid.UUID) ([]LevelSpan, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return nil, err
 	}
@@ -252,7 +260,7 @@ func (q *Reader) LevelSpans(ctx context.Context, id uuid.UUID) ([]LevelSpan, err
 
 // Attempts returns the attempts of the nodes with these indexes, by node index; of all nodes
 // when there are no indexes.
-func (q *Reader) Attempts(ctx context.Context, id uuid.UUID, indexes []int) (map[int][]Attempt, error) {
+func (q *NodeReader) Attempts(ctx context.Context, id uuid.UUID, indexes []int) (map[int][]Attempt, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return nil, err
 	}
@@ -269,4 +277,36 @@ func (q *Reader) Attempts(ctx context.Context, id uuid.UUID, indexes []int) (map
 		attempts[int(r.NodeIndex)] = append(attempts[int(r.NodeIndex)], attemptFromRow(r))
 	}
 	return attempts, nil
+}
+
+// NodeAddress names a node by its index.
+type NodeAddress struct {
+	Execution uuid.UUID
+	Index     int
+}
+
+// Names returns the names of nodes of several executions. A node that was removed has none.
+func (q *NodeReader) Names(ctx context.Context, nodes []NodeAddress) (map[NodeAddress]string, error) {
+	var ids, distinct []uuid.UUID
+	var indexes []int32
+	seen := map[uuid.UUID]bool{}
+	for _, n := range nodes {
+		ids, indexes = append(ids, n.Execution), append(indexes, int32(n.Index)) //nolint:gosec // less than MaxNodes
+		if !seen[n.Execution] {
+			seen[n.Execution] = true
+			distinct = append(distinct, n.Execution)
+		}
+	}
+	if _, err := q.rows.Executions(ctx, distinct); err != nil {
+		return nil, err
+	}
+	rows, err := q.queries.NodesNamed(ctx, ids, indexes)
+	if err != nil {
+		return nil, fmt.Errorf("name %d nodes: %w", len(nodes), err)
+	}
+	names := map[NodeAddress]string{}
+	for _, r := range rows {
+		names[NodeAddress{r.ExecutionID, int(r.NodeIndex)}] = r.Name
+	}
+	return names, nil
 }

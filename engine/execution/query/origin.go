@@ -28,7 +28,7 @@ type Origin struct {
 }
 
 // originOf returns the origin of a node; nil when it has none.
-func (q *Reader) originOf(ctx context.Context, node db.Node) (*Origin, error) {
+func (q *NodeReader) originOf(ctx context.Context, node db.Node) (*Origin, error) {
 	if node.OriginUse == nil {
 		return nil, nil //nolint:nilnil // no origin is a valid result
 	}

@@ -20,7 +20,7 @@ const maxPodEvents = 500
 // PodEvents returns the events of the pods of a node's attempt, the oldest first; of all its
 // attempts when attempt is 0. It returns NotFound for an unknown execution or node. Without
 // a cluster there are none.
-func (q *Reader) PodEvents(ctx context.Context, id uuid.UUID, node string, attempt int) ([]PodEvent, error) {
+func (q *NodeReader) PodEvents(ctx context.Context, id uuid.UUID, node string, attempt int) ([]PodEvent, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return nil, err
@@ -38,31 +38,6 @@ func (q *Reader) PodEvents(ctx context.Context, id uuid.UUID, node string, attem
 		events[i] = PodEvent{Attempt: int(r.Attempt), At: r.At.UTC(), Warning: r.Warning, Reason: r.Reason, Message: r.Message, Count: int(r.Count)}
 	}
 	return events, nil
-}
-
-// GPUHours returns the GPU hours of each of several executions until now. It leaves out
-// executions that the caller may not see, and those that used no GPUs.
-func (q *Reader) GPUHours(ctx context.Context, ids ...uuid.UUID) (map[uuid.UUID]float64, error) {
-	seen := make([]uuid.UUID, 0, len(ids))
-	for _, id := range ids {
-		_, err := q.rows.Execution(ctx, id)
-		if apperr.Is(err, apperr.NotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		seen = append(seen, id)
-	}
-	rows, err := q.queries.HoursOfExecutions(ctx, q.now(), seen)
-	if err != nil {
-		return nil, fmt.Errorf("sum up GPU-hours: %w", err)
-	}
-	hours := make(map[uuid.UUID]float64, len(rows))
-	for _, r := range rows {
-		hours[r.ExecutionID] = r.GpuHours
-	}
-	return hours, nil
 }
 
 // ClusterView is the latest state of the cluster that its watching server stored, for the

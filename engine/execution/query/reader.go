@@ -1,13 +1,11 @@
 // Package query is the read side of executions: it reads executions, their nodes, attempts,
 // events, queues and usage for pages, the API and commands. It writes nothing. Every method
-// of Reader authorises the caller.
+// of the readers authorises the caller.
 package query
 
 import (
 	"context"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/quota"
@@ -32,12 +30,16 @@ type Config struct {
 	Now       func() time.Time
 }
 
-// Reader reads executions.
+// Reader reads executions. Its fields read what belongs to them.
 type Reader struct {
+	Nodes     *NodeReader
+	Events    *EventReader
+	Approvals *ApprovalReader
+	Waits     *WaitReader
+	Usage     *UsageReader
+
 	queries   *db.Queries
-	current   *db.Queries
 	workflows *workflow.Service
-	quota     *quota.Service
 	estimates *Estimates
 	rows      Rows
 	config    Config
@@ -48,20 +50,15 @@ func New(c Config) *Reader {
 	if c.Current == nil {
 		c.Current = c.Queries
 	}
+	rows := Rows{queries: c.Queries, current: c.Current, workflows: c.Workflows}
+	nodes := &NodeReader{queries: c.Queries, workflows: c.Workflows, rows: rows, inputs: c.Inputs}
+	events := &EventReader{queries: c.Queries, workflows: c.Workflows, rows: rows}
 	return &Reader{
-		queries: c.Queries, current: c.Current, workflows: c.Workflows, quota: c.Quota, estimates: c.Estimates, config: c,
-		rows: NewRows(c.Queries, c.Workflows),
+		Nodes: nodes, Events: events, Approvals: &ApprovalReader{c.Queries, rows},
+		Waits:   &WaitReader{queries: c.Queries, rows: rows, quota: c.Quota, nodes: nodes, events: events, now: c.Now},
+		Usage:   &UsageReader{queries: c.Queries, rows: rows, now: c.Now},
+		queries: c.Queries, workflows: c.Workflows, estimates: c.Estimates, rows: rows, config: c,
 	}
-}
-
-// complete reads the rows of ids, each of which has at most one. Rows that are missing are looked up
-// among the current ones, because an execution may be newer than what a replica has.
-func complete[T any](q *Reader, ids []uuid.UUID, read func(*db.Queries) ([]T, error)) ([]T, error) {
-	rows, err := read(q.queries)
-	if err != nil || len(rows) >= len(ids) || q.current == q.queries {
-		return rows, err
-	}
-	return read(q.current)
 }
 
 func (q *Reader) now() time.Time { return q.config.Now() }

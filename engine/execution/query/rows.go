@@ -19,12 +19,26 @@ const MaxNodes = 1_000_000
 
 // Rows finds the rows of executions and of their nodes that the caller may read.
 type Rows struct {
-	queries   *db.Queries
+	queries *db.Queries
+	// current reads what queries may lack, because they may use a replica.
+	current   *db.Queries
 	workflows *workflow.Service
 }
 
-// NewRows returns a Rows.
-func NewRows(queries *db.Queries, workflows *workflow.Service) Rows { return Rows{queries, workflows} }
+// NewRows returns a Rows that reads current rows.
+func NewRows(queries *db.Queries, workflows *workflow.Service) Rows {
+	return Rows{queries: queries, current: queries, workflows: workflows}
+}
+
+// complete reads the rows of ids, each of which has at most one. Rows that are missing are looked up
+// among the current ones, because an execution may be newer than what a replica has.
+func complete[T any](r Rows, ids []uuid.UUID, read func(*db.Queries) ([]T, error)) ([]T, error) {
+	rows, err := read(r.queries)
+	if err != nil || len(rows) >= len(ids) || r.current == r.queries {
+		return rows, err
+	}
+	return read(r.current)
+}
 
 // Execution returns the execution when the caller may read it. The error is the same for a
 // missing execution and for one that the caller may not read.
@@ -43,6 +57,34 @@ func (r Rows) Execution(ctx context.Context, id uuid.UUID) (db.Execution, error)
 		return db.Execution{}, err
 	}
 	return row, nil
+}
+
+// Executions returns executions in the order of their ids, with the errors of Execution. They may
+// belong to several projects.
+func (r Rows) Executions(ctx context.Context, ids []uuid.UUID) ([]db.Execution, error) {
+	if _, err := auth.SignedIn(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := complete(r, ids, func(d *db.Queries) ([]db.Execution, error) { return d.ExecutionsByID(ctx, ids) })
+	if err != nil {
+		return nil, fmt.Errorf("read %d executions: %w", len(ids), err)
+	}
+	found := map[uuid.UUID]db.Execution{}
+	for _, row := range rows {
+		found[row.ID] = row
+	}
+	list := make([]db.Execution, 0, len(ids))
+	for _, id := range ids {
+		row, ok := found[id]
+		if !ok {
+			return nil, Absent(id)
+		}
+		if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, Absent(id)); err != nil {
+			return nil, err
+		}
+		list = append(list, row)
+	}
+	return list, nil
 }
 
 // Absent is the error for an execution that does not exist, or that the caller may not read.

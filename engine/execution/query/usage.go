@@ -11,7 +11,15 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/db"
 )
+
+// UsageReader sums up the resources that attempts have used.
+type UsageReader struct {
+	queries *db.Queries
+	rows    Rows
+	now     func() time.Time
+}
 
 // Hours are the resources of attempts multiplied by their duration: of GPUs, of whole CPUs,
 // and of GiB of memory.
@@ -37,10 +45,10 @@ type Usage struct {
 	ByWorkflow []UsageLine
 }
 
-// Usage returns the usage of the projects at or below place, a node of the tenancy tree,
+// At returns the usage of the projects at or below place, a node of the tenancy tree,
 // since a moment. Attempts of less than a second are not counted. It returns NotFound for a
 // place that the caller may not see.
-func (q *Reader) Usage(ctx context.Context, place uuid.UUID, since time.Time) (Usage, error) {
+func (q *UsageReader) At(ctx context.Context, place uuid.UUID, since time.Time) (Usage, error) {
 	_, err := auth.AuthorizeIn(ctx, auth.QuotaRead, place, apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", place))
 	if err != nil {
 		return Usage{}, err
@@ -83,7 +91,7 @@ func usageLines[K comparable](lines map[K]*UsageLine) []UsageLine {
 }
 
 // HoursOf returns the usage of one execution until now.
-func (q *Reader) HoursOf(ctx context.Context, id uuid.UUID) (Hours, error) {
+func (q *UsageReader) HoursOf(ctx context.Context, id uuid.UUID) (Hours, error) {
 	if _, err := q.rows.Execution(ctx, id); err != nil {
 		return Hours{}, err
 	}
@@ -92,4 +100,45 @@ func (q *Reader) HoursOf(ctx context.Context, id uuid.UUID) (Hours, error) {
 		return Hours{}, fmt.Errorf("sum up the usage of %s: %w", id, err)
 	}
 	return Hours{r.GpuHours, r.CpuHours, r.MemoryHours}, nil
+}
+
+// HoursOfSeveral returns the usage of executions until now.
+func (q *UsageReader) HoursOfSeveral(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Hours, error) {
+	if _, err := q.rows.Executions(ctx, ids); err != nil {
+		return nil, err
+	}
+	rows, err := q.queries.UsageOfExecutions(ctx, q.now(), ids)
+	if err != nil {
+		return nil, fmt.Errorf("sum up the usage of %d executions: %w", len(ids), err)
+	}
+	hours := map[uuid.UUID]Hours{}
+	for _, r := range rows {
+		hours[r.ExecutionID] = Hours{r.GpuHours, r.CpuHours, r.MemoryHours}
+	}
+	return hours, nil
+}
+
+// GPUHours returns the GPU hours of each of several executions until now. It leaves out
+// executions that the caller may not see, and those that used no GPUs.
+func (q *UsageReader) GPUHours(ctx context.Context, ids ...uuid.UUID) (map[uuid.UUID]float64, error) {
+	seen := make([]uuid.UUID, 0, len(ids))
+	for _, id := range ids {
+		_, err := q.rows.Execution(ctx, id)
+		if apperr.Is(err, apperr.NotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen = append(seen, id)
+	}
+	rows, err := q.queries.HoursOfExecutions(ctx, q.now(), seen)
+	if err != nil {
+		return nil, fmt.Errorf("sum up GPU-hours: %w", err)
+	}
+	hours := make(map[uuid.UUID]float64, len(rows))
+	for _, r := range rows {
+		hours[r.ExecutionID] = r.GpuHours
+	}
+	return hours, nil
 }

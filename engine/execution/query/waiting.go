@@ -16,6 +16,16 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
+// WaitReader explains why executions and nodes wait, and lists those that do.
+type WaitReader struct {
+	queries *db.Queries
+	rows    Rows
+	quota   *quota.Service
+	nodes   *NodeReader
+	events  *EventReader
+	now     func() time.Time
+}
+
 // Waiting explains why a node, or a whole execution, waits. Reason is empty when it does not
 // wait.
 type Waiting struct {
@@ -43,7 +53,7 @@ const maxDecisions = 8
 // Why explains why a node of an execution waits; node "" is the execution itself, or the
 // node in it that has waited longest. It leaves out what the caller may not see of others.
 // It returns NotFound for an unknown execution or node.
-func (q *Reader) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, error) {
+func (q *WaitReader) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, error) {
 	row, err := q.rows.Execution(ctx, id)
 	if err != nil {
 		return Waiting{}, err
@@ -62,24 +72,24 @@ func (q *Reader) Why(ctx context.Context, id uuid.UUID, node string) (Waiting, e
 }
 
 // whyPending explains why an execution may not begin yet.
-func (q *Reader) whyPending(ctx context.Context, row db.Execution, reason *Reason) (Waiting, error) {
+func (q *WaitReader) whyPending(ctx context.Context, row db.Execution, reason *Reason) (Waiting, error) {
 	w := Waiting{NodeIndex: fair.ExecutionItself, Since: row.CreatedAt.UTC()}
 	var err error
-	if w.Explanation, err = q.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: fair.ExecutionItself}, reason); err != nil {
+	if w.Explanation, err = q.quota.Reader.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: fair.ExecutionItself}, reason); err != nil {
 		return Waiting{}, err
 	}
 	events, err := q.queries.ListLatestEvents(ctx, db.ListLatestEventsParams{ExecutionID: row.ID, Before: 1 << 62, Kinds: []string{}, MaxRows: maxDecisions})
 	if err != nil {
 		return Waiting{}, fmt.Errorf("list events of %s: %w", row.ID, err)
 	}
-	w.Decisions, err = q.named(ctx, row, events)
+	w.Decisions, err = q.events.named(ctx, row, events)
 	return w, err
 }
 
 // whyFirst explains why the longest waiting node of an execution waits.
-func (q *Reader) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
+func (q *WaitReader) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
 	for _, state := range []dag.State{dag.Ready, dag.Queued, dag.Retrying, dag.Running} {
-		nodes, _, err := q.Nodes(ctx, row.ID, NodeFilter{States: []dag.State{state}, Limit: maxReasons})
+		nodes, _, err := q.nodes.List(ctx, row.ID, NodeFilter{States: []dag.State{state}, Limit: maxReasons})
 		if err != nil {
 			return Waiting{}, err
 		}
@@ -107,7 +117,7 @@ func (n Node) waits() bool {
 	return false
 }
 
-func (q *Reader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting, error) {
+func (q *WaitReader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting, error) {
 	w := Waiting{Node: n.Name, NodeIndex: n.Index, State: n.State}
 	events, err := q.queries.ListEventsOfNode(ctx, row.ID, new(int32(n.Index)), maxDecisions) //nolint:gosec // an index of the plan
 	if err != nil {
@@ -117,7 +127,7 @@ func (q *Reader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting
 	for i, e := range events {
 		latest[i] = db.ListLatestEventsRow(e)
 	}
-	if w.Decisions, err = q.named(ctx, row, latest); err != nil {
+	if w.Decisions, err = q.events.named(ctx, row, latest); err != nil {
 		return Waiting{}, err
 	}
 	switch n.State {
@@ -125,7 +135,7 @@ func (q *Reader) whyNode(ctx context.Context, row db.Execution, n Node) (Waiting
 		if n.ReadyAt != nil {
 			w.Since = *n.ReadyAt
 		}
-		w.Explanation, err = q.quota.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: n.Index}, n.Reason)
+		w.Explanation, err = q.quota.Reader.Explain(ctx, row.ProjectID, fair.Key{Execution: row.ID, Node: n.Index}, n.Reason)
 		if w.Reason.Code == "" {
 			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
 		}
@@ -174,7 +184,7 @@ const maxEstimates = 5
 // Queue returns the queue at or below place, a node of the tenancy tree; uuid.Nil is the
 // caller's project. after is the Next of the previous page. It returns NotFound for a place
 // that the caller does not know.
-func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit int) (QueuePage, error) {
+func (q *WaitReader) Queue(ctx context.Context, place uuid.UUID, after string, limit int) (QueuePage, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return QueuePage{}, err
@@ -182,7 +192,7 @@ func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit
 	if place == uuid.Nil {
 		place = subject.ProjectID
 	}
-	page, err := q.quota.QueueAt(ctx, place, after, limit)
+	page, err := q.quota.Reader.QueueAt(ctx, place, after, limit)
 	if err != nil {
 		return QueuePage{}, err
 	}
@@ -201,9 +211,9 @@ func (q *Reader) Queue(ctx context.Context, place uuid.UUID, after string, limit
 	return QueuePage{entries, page.Next}, nil
 }
 
-// CountWaiting returns the number of waiting nodes of the caller's project, including those
+// Count returns the number of waiting nodes of the caller's project, including those
 // in the cluster, and of executions that may not begin yet.
-func (q *Reader) CountWaiting(ctx context.Context) (int, error) {
+func (q *WaitReader) Count(ctx context.Context) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return 0, err
@@ -224,4 +234,39 @@ func hideOthers(ctx context.Context, r *Reason) {
 	if subject, ok := auth.SubjectOf(ctx); ok && r != nil {
 		quota.HideHolders(subject, r)
 	}
+}
+
+// Nodes returns nodes of the caller's project that wait for capacity, in queue order: by
+// priority, then age.
+func (q *WaitReader) Nodes(ctx context.Context, limit int) ([]WaitingNode, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return nil, err
+	}
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	rows, err := q.queries.ListWaiting(ctx, waitingPerPage, subject.ProjectID, int32(min(limit, maxPage)))
+	if err != nil {
+		return nil, fmt.Errorf("list waiting nodes: %w", err)
+	}
+	nodes := make([]WaitingNode, len(rows))
+	for i, r := range rows {
+		w := WaitingNode{
+			ExecutionID: r.ExecutionID, WorkflowName: r.WorkflowName, Execution: r.ExecutionName, Priority: Priority(r.Priority),
+			Index: int(r.NodeIndex), Node: r.NodeName, Others: int(r.ReadyInExecution) - 1,
+			Position: q.quota.Position(fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)}),
+		}
+		if r.ReadyAt != nil {
+			w.Since = r.ReadyAt.UTC()
+		}
+		if reason := stored.Into[Reason](r.Reason); reason != nil {
+			hideOthers(ctx, reason)
+			w.Reason = *reason
+		} else {
+			w.Reason = Reason{Code: fair.BehindInFairShare, Message: "It is about to start."}
+		}
+		nodes[i] = w
+	}
+	return nodes, nil
 }

@@ -52,7 +52,7 @@ func WaitCodes() []string {
 // tenancy tree; uuid.Nil is the caller's project. It leaves out projects that the caller may
 // not read: unlike the queue, it has no order that depends on them. It returns NotFound for
 // a place that the caller does not know.
-func (q *Reader) InCluster(ctx context.Context, place uuid.UUID, limit int) (ClusterWaits, error) {
+func (q *WaitReader) InCluster(ctx context.Context, place uuid.UUID, limit int) (ClusterWaits, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 	if err != nil {
 		return ClusterWaits{}, err
@@ -60,7 +60,7 @@ func (q *Reader) InCluster(ctx context.Context, place uuid.UUID, limit int) (Clu
 	if place == uuid.Nil {
 		place = subject.ProjectID
 	}
-	projects, err := q.quota.ProjectsAt(ctx, place)
+	projects, err := q.quota.Reader.ProjectsAt(ctx, place)
 	if err != nil || len(projects) == 0 {
 		return ClusterWaits{}, err
 	}

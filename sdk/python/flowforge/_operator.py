@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, List, Mapping, Optional, Protocol, TypeVar, overload
 
-from . import _coroutines, _future, _graph, _habits, _handles, _options, _place, _plain, _wire
+from . import _coroutines, _future, _graph, _habits, _handles, _options, _place, _plain, _results, _wire
 from ._graph import Node, NodeOutput, Rule
 from ._place import error
 from ._schema import Type
@@ -71,13 +71,19 @@ class Operator(Signed, Generic[P, R]):
         if s.single:
             found: R = self._kept(s.results[0], returned)
             return found
-        values = [self._kept(r, v) for r, v in zip(s.results, s.split(returned))]
+        values = [self._kept(r, v) for r, v in zip(s.results, _results.split(self.name, s, returned))]
         built: R = s.build(values)
         return built
 
     def _kept(self, result: Result, value: Any) -> Any:
-        """Return a result as other operators receive it. Raises OutputError if no file can hold it."""
-        value = _plain.value(result.type, value)
+        """Return a result as other operators receive it. Raises OutputError if a task could not write it."""
+        t = result.type.inner
+        if not _results.present(self.name, result.name, result.type, value):
+            return None
+        if not t.holds_blob and not t.stream:
+            encoded = _results.encode(self.name, result.name, t, value)
+            return t.decode(encoded) if _plain.is_plain(t) else _plain.value(t, value)
+        value = _plain.value(t, value)
         try:
             _plain.check_path(result.name, value)
             if isinstance(value, _handles.File) and not self.pickle:

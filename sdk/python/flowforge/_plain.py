@@ -39,7 +39,7 @@ def _problem(t: Type, found: Any) -> str:
         return "" if found is None else _problem(t.elem, found)
     if t.blob or t.stream or t.kind == "Connection":
         return f"None is not {article(t)}" if found is None else ""
-    if _is_plain(t):
+    if is_plain(t):
         try:
             encoded = t.encode(found)
             why = _wire.constant_mismatch(encoded, t)
@@ -70,7 +70,7 @@ def value(t: Type, found: Any) -> Any:
     cls = next((c for c in HANDLES if c.kind == t.kind and t.python == c.__name__), None)
     if cls is not None and not isinstance(found, cls):
         return cls(found)
-    return _converted(t, found) if _is_plain(t) else _with_parts(t, found, value)
+    return _converted(t, found) if is_plain(t) else _with_parts(t, found, value)
 
 
 def _converted(t: Type, found: Any) -> Any:
@@ -95,10 +95,10 @@ def received(t: Type, found: Any, pickle: bool) -> Any:
     return _with_parts(t.inner, found, lambda of, part: received(of, part, pickle))
 
 
-def _is_plain(t: Type) -> bool:
+def is_plain(t: Type) -> bool:
     """Whether a task receives a value as JSON, so that it contains no files and no connections."""
     inner = [p for p in (t.elem, *(f.type for f in t.fields), *(v for _, v in t.variants)) if p]
-    return not t.blob and t.kind not in ("JSON", "Connection") and all(p.kind == "JSON" or _is_plain(p) for p in inner)
+    return not t.blob and t.kind not in ("JSON", "Connection") and all(p.kind == "JSON" or is_plain(p) for p in inner)
 
 
 def _with_parts(t: Type, found: Any, change: Change) -> Any:

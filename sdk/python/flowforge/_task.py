@@ -6,18 +6,16 @@ The code of a generated operator is one call of run.
 from __future__ import annotations
 
 import importlib
-import json
-import math
 import os
 import shutil
 import sys
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import _coroutines, _handles, _traceback, client
+from . import _coroutines, _handles, _results, _traceback, client
 from ._files import is_pipe
 from ._operator import Operator
-from ._schema import Type, article
+from ._schema import Type
 from ._signature import Result
 from .exceptions import FlowForgeError, InputError, OutputError
 
@@ -37,10 +35,7 @@ def _run(target: str, assemblies: Mapping[str, Any]) -> None:
         arguments[p.name] = _argument(p.type, assembly, operator.pickle)
     function: Any = operator.function
     returned = _coroutines.finished(function(**arguments))
-    try:
-        values = operator.signature.split(returned)
-    except (TypeError, ValueError) as err:
-        raise OutputError(f"{operator.name} returned {type(returned).__name__}, but declares `{operator.signature.returns}`: {err}") from None
+    values = _results.split(operator.name, operator.signature, returned)
     for result, value in zip(operator.signature.results, values):
         _write(operator, result, value)
 
@@ -128,60 +123,17 @@ def _allow(value: Any, pickle: bool) -> None:
 
 
 def _write(operator: Operator[Any, Any], result: Result, value: Any) -> None:
-    t = result.type
-    if t.optional and t.elem is not None:
-        if value is None:
-            return
-        t = t.elem
-    if value is None and t.kind != "JSON":
-        raise OutputError(
-            f"operator {operator.name}, output {result.name!r}: the function returned None, but declares "
-            f"`{t.shown}`; declare Optional[…] if it may be absent"
-        )
+    if not _results.present(operator.name, result.name, result.type, value):
+        return
+    t = result.type.inner
     if not t.blob:
-        _write_value(operator, result.name, t, value)
+        client.output(result.name, _results.encode(operator.name, result.name, t, value))
         return
     folder = client.output_path(result.name).parent
     try:
         _write_file(t, folder, result.name, value, operator.pickle)
     except OutputError as err:
         raise OutputError(f"operator {operator.name}, {err}") from None
-
-
-def _write_value(operator: Operator[Any, Any], name: str, t: Type, value: Any) -> None:
-    what = f"operator {operator.name}, output {name!r}"
-    try:
-        encoded = t.encode(_plain_numbers(value))
-        number = _not_finite(encoded)
-        if number is None:
-            client.output(name, encoded)
-            return
-    except OutputError as err:
-        raise OutputError(f"operator {operator.name}, {err}; return a File, Table or Model, or set pickle=True and a class as result type") from None
-    except Exception as err:  # the author's classes run
-        raise OutputError(f"{what}: {value!r} is not {article(t)}: {err}") from err
-    if encoded is number:
-        raise OutputError(f"{what} is {json.dumps(number)}, which JSON cannot represent. Declare Optional[float] and return None.")
-    raise OutputError(f"{what} contains {json.dumps(number)}, which JSON cannot represent. Declare Optional[float] for the number and use None.")
-
-
-def _not_finite(value: Any) -> Optional[float]:
-    """Return the first number of a value that is NaN or infinite, if there is one."""
-    if isinstance(value, float):
-        return None if math.isfinite(value) else value
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return next((found for found in map(_not_finite, inner) if found is not None), None)
-
-
-def _plain_numbers(value: Any) -> Any:
-    """Convert scalars of numpy, which functions of other libraries often return."""
-    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-        return value.item()
-    if isinstance(value, list):
-        return [_plain_numbers(v) for v in value]
-    if isinstance(value, dict):
-        return {k: _plain_numbers(v) for k, v in value.items()}
-    return value
 
 
 def _write_file(t: Type, folder: Path, name: str, value: Any, pickle: bool) -> None:

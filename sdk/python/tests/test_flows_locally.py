@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
-from typing import Any, Dict
+from typing import Annotated, Any, Dict, List, Optional
 
 import pytest
 
-from flowforge import Dataset, DefinitionError, InputError, Model, OutputError, approval, foreach, on_exit, operator, when, workflow
+from flowforge import Dataset, DefinitionError, InputError, Model, OutputError, Range, approval, foreach, on_exit, operator, when, workflow
 
 from .flows import equal, nested, search, trouble, typed
 
@@ -50,6 +51,64 @@ def test_a_result_that_is_a_missing_file() -> None:
     for make in (path, handle):
         with pytest.raises(OutputError, match=r"operator \w+, output 'result': the file .*nowhere.bin does not exist"):
             make()
+
+
+@operator
+def returns(value: Any) -> int:
+    return value  # type: ignore[no-any-return]
+
+
+@operator
+def layers(value: Any) -> List[equal.Layer]:
+    return value  # type: ignore[no-any-return]
+
+
+@operator
+def fitted(value: Any) -> equal.Fitted:
+    return value  # type: ignore[no-any-return]
+
+
+@operator
+def anything(value: Any) -> Any:
+    return value
+
+
+@operator
+def one_or_none(value: Any) -> Optional[Annotated[int, Range(1, 5)]]:
+    return value  # type: ignore[no-any-return]
+
+
+@workflow
+def counted(value: str) -> int:
+    return returns(value)
+
+
+@pytest.mark.parametrize(
+    ("call", "value", "message"),
+    [
+        (counted, "abc", "operator returns, output 'result': 'abc' is not an `int`"),
+        (returns, 1.5, "operator returns, output 'result': 1.5 is not an `int`"),
+        (returns, True, "operator returns, output 'result': True is not an `int`"),
+        (returns, None, "operator returns, output 'result': the function returned None, but declares `int`; declare Optional[…] if it may be absent"),
+        (one_or_none, 7, "operator one_or_none, output 'result': 7 is more than 5"),
+        (layers, [equal.Layer(2, {})], "operator layers, output 'result': its field rate: 2 is more than 1"),
+        (layers, [3], "operator layers, output 'result': [3] is not a `List[tests.flows.equal.Layer]`: 'int' object has no attribute 'rate'"),
+        (fitted, (Model({"n": 1}), "good"), "operator fitted, output 'accuracy': 'good' is not a `float`"),
+        (fitted, 3, "fitted returned int, but declares `Fitted`: 'int' object is not iterable"),
+        (fitted, (1, 2, 3), "fitted returned tuple, but declares `Fitted`: it returned 3 values; its annotation declares 2"),
+        (anything, {"s": {1}}, "operator anything, output 'result' cannot be written as JSON: Object of type set is not JSON serializable; return a File, Table or Model"),
+        (equal.diverged, "nan", "operator diverged, output 'result' is NaN, which JSON cannot represent. Declare Optional[float] and return None."),
+    ],
+)
+def test_a_result_of_another_type(call: Any, value: Any, message: str) -> None:
+    with pytest.raises(OutputError, match=f"^{re.escape(message)}"):
+        call(value)
+
+
+def test_results_that_fit() -> None:
+    assert [returns(4), one_or_none(None), anything([1, None]), fitted((Model({"n": 1}), 1)).accuracy] == [4, None, [1, None], 1.0]
+    found = returns(4.0)
+    assert (found, type(found)) == (4, int), "the server stores a whole number"
 
 
 @pytest.mark.parametrize(

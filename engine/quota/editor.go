@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
@@ -28,6 +29,16 @@ type Setting struct {
 	UpdatedBy string
 }
 
+// Editor changes the limits of levels for people, and predicts the effects. Its methods
+// authorize the caller first.
+type Editor struct {
+	pool   *pgxpool.Pool
+	fair   *fair.Scheduler
+	now    func() time.Time
+	levels *Levels
+	reader *Reader
+}
+
 // Edit is the input of Put. Version is the version that the editor saw. Interrupt
 // confirms that the edit may stop running work.
 type Edit struct {
@@ -42,20 +53,20 @@ const maxReason = 1000
 
 // Get returns the limits of a node. It requires quota.read there, and returns
 // apperr.NotFound without it.
-func (s *Service) Get(ctx context.Context, node uuid.UUID) (Setting, error) {
+func (ed *Editor) Get(ctx context.Context, node uuid.UUID) (Setting, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, node, absent(node)); err != nil {
 		return Setting{}, err
 	}
-	return s.setting(ctx, db.New(s.pool), node)
+	return ed.setting(ctx, db.New(ed.pool), node)
 }
 
-func (s *Service) setting(ctx context.Context, q *db.Queries, node uuid.UUID) (Setting, error) {
-	level, ok := s.fair.Tree().Level(node)
+func (ed *Editor) setting(ctx context.Context, q *db.Queries, node uuid.UUID) (Setting, error) {
+	level, ok := ed.fair.Tree().Level(node)
 	if !ok {
 		return Setting{}, absent(node)
 	}
 	set := Setting{Node: level.Ref(), Limits: fair.Limits{Weight: 1}}
-	if parent, ok := s.fair.Tree().Level(level.Parent); ok {
+	if parent, ok := ed.fair.Tree().Level(level.Parent); ok {
 		ref := parent.Ref()
 		set.Parent = &ref
 	}
@@ -88,8 +99,8 @@ func (s *Service) setting(ctx context.Context, q *db.Queries, node uuid.UUID) (S
 // Errors: apperr.Invalid with the invalid fields ("limit.gpu:A100", "weight"), or with
 // the field "confirm" when the edit would stop running work without confirmation;
 // apperr.Conflict when the limits were saved after the version of e.
-func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, error) {
-	level, err := s.authorizeEdit(ctx, node)
+func (ed *Editor) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, error) {
+	level, err := ed.authorize(ctx, node)
 	if err != nil {
 		return Setting{}, err
 	}
@@ -99,7 +110,7 @@ func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, err
 	if err := checkDefaults(e.Limits.Default); err != nil {
 		return Setting{}, err
 	}
-	preview, err := s.previewLimits(level, e.Limits)
+	preview, err := ed.previewLimits(level, e.Limits)
 	if err != nil {
 		return Setting{}, err
 	}
@@ -108,22 +119,22 @@ func (s *Service) Put(ctx context.Context, node uuid.UUID, e Edit) (Setting, err
 		return Setting{}, apperr.InvalidFields(message, []apperr.Field{{Path: "confirm", Message: message}})
 	}
 	var saved Setting
-	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
-		if err := s.withinAncestors(ctx, q, level, e.Limits); err != nil {
+	err = db.Tx(ctx, ed.pool, func(_ pgx.Tx, q *db.Queries) error {
+		if err := ed.withinAncestors(ctx, q, level, e.Limits); err != nil {
 			return err
 		}
-		saved, err = s.put(ctx, q, level, e)
+		saved, err = ed.put(ctx, q, level, e)
 		return err
 	})
 	if err != nil {
 		return Setting{}, err
 	}
-	return saved, s.Reload(ctx)
+	return saved, ed.levels.Reload(ctx)
 }
 
-// authorizeEdit returns the level when the subject may change its limits.
-func (s *Service) authorizeEdit(ctx context.Context, node uuid.UUID) (fair.Level, error) {
-	level, ok := s.fair.Tree().Level(node)
+// authorize returns the level when the subject may change its limits.
+func (ed *Editor) authorize(ctx context.Context, node uuid.UUID) (fair.Level, error) {
+	level, ok := ed.fair.Tree().Level(node)
 	if !ok { // a subject without permissions learns nothing
 		if _, err := auth.Authorize(ctx, auth.QuotaRead); err != nil {
 			return fair.Level{}, err
@@ -140,12 +151,12 @@ func (s *Service) authorizeEdit(ctx context.Context, node uuid.UUID) (fair.Level
 	return level, nil
 }
 
-func (s *Service) put(ctx context.Context, q *db.Queries, level fair.Level, e Edit) (Setting, error) {
-	before, err := s.setting(ctx, q, level.ID)
+func (ed *Editor) put(ctx context.Context, q *db.Queries, level fair.Level, e Edit) (Setting, error) {
+	before, err := ed.setting(ctx, q, level.ID)
 	if err != nil {
 		return Setting{}, err
 	}
-	params := db.PutQuotaParams{NodeID: level.ID, Weight: weight(e.Limits), At: s.now(), Seen: e.Version}
+	params := db.PutQuotaParams{NodeID: level.ID, Weight: weight(e.Limits), At: ed.now(), Seen: e.Version}
 	if subject, ok := auth.SubjectOf(ctx); ok && subject.ID != uuid.Nil {
 		params.UpdatedBy = &subject.ID
 	}

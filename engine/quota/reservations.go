@@ -39,15 +39,23 @@ type reservation struct {
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
+// Reservations are the rows of what attempts hold, each counted on every level above it.
+type Reservations struct {
+	levels   *Levels
+	now      func() time.Time
+	instance string
+	lease    time.Duration
+}
+
 // Reserve writes the reservations of grants, which belong to one project, in the
 // caller's transaction: all of them or, with a reason, none. They are valid for the
 // lease time unless they are renewed (TouchReservations).
-func (s *Service) Reserve(ctx context.Context, q *db.Queries, grants []fair.Grant) (*fair.Reason, error) {
+func (r *Reservations) Reserve(ctx context.Context, q *db.Queries, grants []fair.Grant) (*fair.Reason, error) {
 	if len(grants) == 0 {
 		return nil, nil //nolint:nilnil // nil means that it fits
 	}
 	project, delta := grants[0].Project, fair.Vector{}
-	now := s.now()
+	now := r.now()
 	rows := make([]reservation, len(grants))
 	for i, g := range grants {
 		if g.Project != project {
@@ -57,11 +65,15 @@ func (s *Service) Reserve(ctx context.Context, q *db.Queries, grants []fair.Gran
 		rows[i] = reservation{
 			Slot: Slot{g.Execution, g.Node, g.Attempt}, Project: project, CPU: g.Amount.CPUMillis, Memory: g.Amount.MemoryMiB,
 			GPUs: g.Amount.GPUs, GPUType: g.Amount.GPUType, Pods: g.Amount.Pods, Executions: g.Amount.Executions,
-			Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(s.config.Timing.Lease),
+			Preemptible: g.Preemptible, Priority: g.Priority, ExpiresAt: now.Add(r.lease),
 		}
 		rows[i].Machine, rows[i].Devices = DevicesOf(g.Placement)
 	}
-	reason, err := s.charge(ctx, q, project, delta)
+	l, err := r.levels.lock(ctx, q, project)
+	if err != nil {
+		return nil, err
+	}
+	reason, err := l.charge(ctx, delta)
 	if err != nil || reason != nil {
 		return reason, err
 	}
@@ -69,7 +81,7 @@ func (s *Service) Reserve(ctx context.Context, q *db.Queries, grants []fair.Gran
 	if err != nil {
 		return nil, fmt.Errorf("encode reservations: %w", err)
 	}
-	n, err := q.InsertReservations(ctx, s.config.Instance, now, encoded)
+	n, err := q.InsertReservations(ctx, r.instance, now, encoded)
 	if err != nil {
 		return nil, fmt.Errorf("insert reservations: %w", err)
 	}
@@ -89,8 +101,8 @@ func DevicesOf(placement []fair.Placement) (machine string, devices []int) {
 
 // Release deletes reservations in the caller's transaction and returns how many
 // existed: deleting the row decides, so releasing twice is harmless.
-func (s *Service) Release(ctx context.Context, q *db.Queries, project uuid.UUID, slots []Slot) (int, error) {
-	l, err := s.lock(ctx, q, project)
+func (r *Reservations) Release(ctx context.Context, q *db.Queries, project uuid.UUID, slots []Slot) (int, error) {
+	l, err := r.levels.lock(ctx, q, project)
 	if err != nil {
 		return 0, err
 	}
@@ -122,8 +134,8 @@ func amountOf(r db.Reservation) fair.Amount {
 // Resize changes the amount of a live reservation in the caller's transaction, or
 // returns why it cannot grow. It returns NotFound for a reservation that no longer
 // exists.
-func (s *Service) Resize(ctx context.Context, q *db.Queries, project uuid.UUID, slot Slot, to fair.Amount) (*fair.Reason, error) {
-	l, err := s.lock(ctx, q, project)
+func (r *Reservations) Resize(ctx context.Context, q *db.Queries, project uuid.UUID, slot Slot, to fair.Amount) (*fair.Reason, error) {
+	l, err := r.levels.lock(ctx, q, project)
 	if err != nil {
 		return nil, err
 	}
@@ -146,4 +158,48 @@ func (s *Service) Resize(ctx context.Context, q *db.Queries, project uuid.UUID, 
 		return nil, fmt.Errorf("resize a reservation: %w", err)
 	}
 	return nil, nil //nolint:nilnil // nil means that it fits
+}
+
+// heldReservations returns all live reservations, of any server.
+func heldReservations(ctx context.Context, q *db.Queries) ([]fair.Held, error) {
+	rows, err := q.ListReservations(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list reservations: %w", err)
+	}
+	held := make([]fair.Held, len(rows))
+	for i, r := range rows {
+		held[i] = fair.Held{
+			Request: fair.Request{
+				Key:     fair.Key{Execution: r.ExecutionID, Node: int(r.NodeIndex)},
+				Project: r.ProjectID, Attempt: int(r.Attempt), Priority: int(r.Priority), Preemptible: r.Preemptible,
+				Since: r.CreatedAt, Workflow: r.WorkflowName, Operator: r.Operator, Expected: fair.EstimateOf(durationsOf(r.Durations)),
+				Amount: fair.Amount{
+					CPUMillis: int(r.CpuMillis), MemoryMiB: int(r.MemoryMib), GPUs: int(r.Gpus), GPUType: r.GpuType,
+					Pods: int(r.Pods), Executions: int(r.Executions),
+				},
+			},
+			Granted: r.CreatedAt, Ending: r.PreemptedAt != nil,
+		}
+		if len(r.Devices) > 0 {
+			held[i].Placement = []fair.Placement{placementOf(r.Machine, r.Devices)}
+		}
+	}
+	return held, nil
+}
+
+// durationsOf reads milliseconds.
+func durationsOf(list []int64) []time.Duration {
+	durations := make([]time.Duration, len(list))
+	for i, ms := range list {
+		durations[i] = time.Duration(ms) * time.Millisecond
+	}
+	return durations
+}
+
+func placementOf(machine string, devices []int32) fair.Placement {
+	p := fair.Placement{Machine: machine, Devices: make([]int, len(devices))}
+	for i, d := range devices {
+		p.Devices[i] = int(d)
+	}
+	return p
 }

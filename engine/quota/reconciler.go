@@ -3,13 +3,15 @@ package quota
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
@@ -33,15 +35,27 @@ type LevelDrift struct {
 	Reserved fair.Vector
 }
 
+// Reconciler corrects the counters: it compares them with the reservations, and releases
+// abandoned reservations.
+type Reconciler struct {
+	pool   *pgxpool.Pool
+	levels *Levels
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	drift Drift
+}
+
 // Drift returns the results of comparisons, for the administrator's page and for
 // readiness. It requires QuotaRead at the installation.
-func (s *Service) Drift(ctx context.Context) (Drift, error) {
+func (rec *Reconciler) Drift(ctx context.Context) (Drift, error) {
 	if _, err := auth.AuthorizeIn(ctx, auth.QuotaRead, auth.Installation, apperr.New(apperr.NotFound, "There is no such page.")); err != nil {
 		return Drift{}, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.drift, nil
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return rec.drift, nil
 }
 
 // alarmFor is how long drift makes Ready fail.
@@ -49,38 +63,13 @@ const alarmFor = time.Hour
 
 // Ready returns an error when counters were wrong within the last hour: they have been
 // corrected, but an operator should check the log. It requires no right.
-func (s *Service) Ready(context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.drift.FoundAt.IsZero() || s.now().Sub(s.drift.FoundAt) > alarmFor {
+func (rec *Reconciler) Ready(context.Context) error {
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	if rec.drift.FoundAt.IsZero() || rec.now().Sub(rec.drift.FoundAt) > alarmFor {
 		return nil
 	}
-	return fmt.Errorf("%d quota counters were wrong at %s and have been corrected", len(s.drift.Levels), s.drift.FoundAt.Format(time.RFC3339))
-}
-
-// Maintain is what Run does every minute in the leader: it releases abandoned
-// reservations, compares counters with reservations, corrects the image in memory,
-// drops requests that wait elsewhere, and stores samples.
-func (s *Service) Maintain(ctx context.Context) error {
-	_, err := s.Collect(ctx)
-	return errors.Join(err, s.Reconcile(ctx), s.refreshStorage(ctx), s.refresh(ctx), s.forgetForeign(ctx), s.sample(ctx))
-}
-
-// forgetForeign removes requests of executions from the queue that have ended or that
-// another server drives now: no loop here would claim their offers.
-func (s *Service) forgetForeign(ctx context.Context) error {
-	waiting := s.fair.WaitingExecutions()
-	if len(waiting) == 0 {
-		return nil
-	}
-	ids, err := s.queries.DrivenElsewhere(ctx, waiting, s.config.Instance+"/")
-	if err != nil {
-		return fmt.Errorf("find requests that wait elsewhere: %w", err)
-	}
-	for _, id := range ids {
-		s.fair.WithdrawAll(id)
-	}
-	return nil
+	return fmt.Errorf("%d quota counters were wrong at %s and have been corrected", len(rec.drift.Levels), rec.drift.FoundAt.Format(time.RFC3339))
 }
 
 // collectBatch is the maximum number of reservations that one transaction releases.
@@ -88,13 +77,13 @@ const collectBatch = 500
 
 // Collect releases abandoned reservations, whose lease has expired and that no live
 // execution knows. It returns their number.
-func (s *Service) Collect(ctx context.Context) (int, error) {
+func (rec *Reconciler) Collect(ctx context.Context) (int, error) {
 	n := 0
-	err := db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
-		if err := s.lockRoot(ctx, q); err != nil {
+	err := db.Tx(ctx, rec.pool, func(_ pgx.Tx, q *db.Queries) error {
+		if err := lockRoot(ctx, q); err != nil {
 			return err
 		}
-		rows, err := q.DeleteAbandoned(ctx, s.now(), collectBatch)
+		rows, err := q.DeleteAbandoned(ctx, rec.now(), collectBatch)
 		if err != nil {
 			return fmt.Errorf("delete abandoned reservations: %w", err)
 		}
@@ -104,7 +93,7 @@ func (s *Service) Collect(ctx context.Context) (int, error) {
 			freed[r.ProjectID] = freed[r.ProjectID].Minus(amountOf(r).Vector())
 		}
 		for project, delta := range freed {
-			l, err := s.lock(ctx, q, project)
+			l, err := rec.levels.lock(ctx, q, project)
 			if err != nil {
 				return err
 			}
@@ -118,23 +107,23 @@ func (s *Service) Collect(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("collect abandoned reservations: %w", err)
 	}
 	if n > 0 {
-		s.config.Logger.Warn("abandoned reservations were released", "count", n)
-		s.mu.Lock()
-		s.drift.Abandoned += n
-		s.mu.Unlock()
+		rec.log.Warn("abandoned reservations were released", "count", n)
+		rec.mu.Lock()
+		rec.drift.Abandoned += n
+		rec.mu.Unlock()
 	}
 	return n, nil
 }
 
 // Reconcile compares every counter with the sum of the live reservations, under the
 // lock that every change takes, and corrects errors.
-func (s *Service) Reconcile(ctx context.Context) error {
+func (rec *Reconciler) Reconcile(ctx context.Context) error {
 	var found []LevelDrift
-	err := db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
-		if err := s.lockRoot(ctx, q); err != nil {
+	err := db.Tx(ctx, rec.pool, func(_ pgx.Tx, q *db.Queries) error {
+		if err := lockRoot(ctx, q); err != nil {
 			return err
 		}
-		tree, err := s.loadTree(ctx, q)
+		tree, err := rec.levels.load(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -169,7 +158,7 @@ func (s *Service) Reconcile(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compare counters with reservations: %w", err)
 	}
-	s.note(found)
+	rec.note(found)
 	return nil
 }
 
@@ -196,14 +185,14 @@ func reservedByLevel(ctx context.Context, q *db.Queries, tree *fair.Tree) (map[u
 }
 
 // note stores and logs the result of a comparison.
-func (s *Service) note(found []LevelDrift) {
+func (rec *Reconciler) note(found []LevelDrift) {
 	for _, d := range found {
-		s.config.Logger.Error("a quota counter was wrong and has been corrected", "level", d.Level, "counted", d.Counted.String(), "reserved", d.Reserved.String())
+		rec.log.Error("a quota counter was wrong and has been corrected", "level", d.Level, "counted", d.Counted.String(), "reserved", d.Reserved.String())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drift.CheckedAt = s.now()
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	rec.drift.CheckedAt = rec.now()
 	if len(found) > 0 {
-		s.drift.FoundAt, s.drift.Levels = s.drift.CheckedAt, found
+		rec.drift.FoundAt, rec.drift.Levels = rec.drift.CheckedAt, found
 	}
 }

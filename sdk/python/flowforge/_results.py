@@ -1,0 +1,82 @@
+"""Checks what an operator returns, in a task and in plain Python."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, List, Optional
+
+from . import _files, _wire
+from ._schema import Type, article
+from ._signature import Signature
+from .exceptions import OutputError
+
+
+def split(operator: str, signature: Signature, returned: Any) -> List[Any]:
+    """Take a returned value apart, in the order of the results. Raises OutputError."""
+    try:
+        return signature.split(returned)
+    except (TypeError, ValueError) as err:
+        raise OutputError(f"{operator} returned {type(returned).__name__}, but declares `{signature.returns}`: {err}") from None
+
+
+def present(operator: str, name: str, t: Type, value: Any) -> bool:
+    """Whether there is a value. Raises OutputError for None where one is required."""
+    if value is None and not t.optional and t.kind != "JSON":
+        raise OutputError(f"operator {operator}, output {name!r}: the function returned None, but declares `{t.shown}`; declare Optional[…] if it may be absent")
+    return value is not None or not t.optional
+
+
+def encode(operator: str, name: str, t: Type, value: Any) -> Any:
+    """Return a value as JSON. Raises OutputError if it is not of type t."""
+    what = f"operator {operator}, output {name!r}"
+    number = None
+    try:
+        encoded = _whole(t, t.encode(_plain_numbers(value)))
+        number = _not_finite(encoded)
+        if number is None:
+            _files.to_json(encoded, f"output {name!r}")
+    except OutputError as err:
+        raise OutputError(f"operator {operator}, {err}; return a File, Table or Model, or set pickle=True and a class as result type") from None
+    except Exception as err:  # the author's classes run
+        raise OutputError(f"{what}: {value!r} is not {article(t)}: {err}") from err
+    if number is not None and encoded is number:
+        raise OutputError(f"{what} is {json.dumps(number)}, which JSON cannot represent. Declare Optional[float] and return None.")
+    if number is not None:
+        raise OutputError(f"{what} contains {json.dumps(number)}, which JSON cannot represent. Declare Optional[float] for the number and use None.")
+    why = _wire.constant_mismatch(encoded, t)
+    if why:
+        raise OutputError(f"{what}: {why}")
+    return encoded
+
+
+def _not_finite(value: Any) -> Optional[float]:
+    """Return the first number of a value that is NaN or infinite, if there is one."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return next((found for found in map(_not_finite, inner) if found is not None), None)
+
+
+def _plain_numbers(value: Any) -> Any:
+    """Convert scalars of numpy, which functions of other libraries often return."""
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        return value.item()
+    if isinstance(value, list):
+        return [_plain_numbers(v) for v in value]
+    if isinstance(value, dict):
+        return {k: _plain_numbers(v) for k, v in value.items()}
+    return value
+
+
+def _whole(t: Type, value: Any) -> Any:
+    """Return JSON with integers for floats such as 4.0 where t has integers, as the server does."""
+    t = t.inner
+    if t.kind == "Integer" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if t.kind == "List" and t.elem is not None and isinstance(value, list):
+        return [_whole(t.elem, v) for v in value]
+    if isinstance(value, dict):
+        types = {f.name: f.type for f in t.fields}
+        return {k: _whole(types.get(k) or t.elem or t, v) if k in types or t.kind == "Map" else v for k, v in value.items()}
+    return value
