@@ -102,15 +102,15 @@ func selected[T any](list string, all []T, name func(T) string) ([]T, error) {
 		return all, nil
 	}
 	var found []T
-	for wanted := range strings.SplitSeq(list, ",") {
+	for entry := range strings.SplitSeq(list, ",") {
 		before := len(found)
 		for _, one := range all {
-			if strings.EqualFold(name(one), wanted) {
+			if strings.EqualFold(name(one), entry) {
 				found = append(found, one)
 			}
 		}
 		if len(found) == before {
-			return nil, fmt.Errorf("%q is not in the list", wanted)
+			return nil, fmt.Errorf("%q is not in the list", entry)
 		}
 	}
 	return found, nil

@@ -72,6 +72,17 @@ func TestPreviousIsTheLastComparableRun(t *testing.T) {
 	assert.False(t, ok, "a run is not compared with itself")
 }
 
+func TestCasesWithoutValuesAreNotCompared(t *testing.T) {
+	t.Parallel()
+	failed := record.Case{Name: "C40", Unit: "ms", Error: "it did not start"}
+	assert.Empty(t, record.Compare(run(1, values("C40", 1)), run(2, failed)))
+	assert.Empty(t, record.Compare(run(1, failed), run(2, values("C40", 1))))
+	var page strings.Builder
+	require.NoError(t, record.WritePage(&page, []record.Run{run(1, values("C40", 1)), run(2, failed)}))
+	assert.Contains(t, page.String(), "No values: it did not start")
+	assert.NotContains(t, page.String(), "Median 0")
+}
+
 func TestComparisonListsRegressionsFirst(t *testing.T) {
 	t.Parallel()
 	before := run(1, values("same", 10, 11), values("slower", 10, 11), values("noisy", 5, 30), values("gone", 1), values("faster", 10))

@@ -190,7 +190,8 @@ func mergeLines(a, b []LogLine, span keySpan) []LogLine {
 }
 
 // LogCounts returns the number of lines by level. It ignores the levels of q, so that
-// the counts can label a selection of levels.
+// the counts can label a selection of levels. Of a whole large log it returns the sums that
+// ClickHouse keeps, in which a line that is just being moved from the spool counts twice.
 func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, error) {
 	project, err := scope(ctx)
 	if err != nil {
@@ -222,7 +223,14 @@ func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, er
 		return counts, nil
 	}
 	where, args := f.where()
-	rows, err := s.store.conn.Query(ctx, "SELECT level, count() FROM logs FINAL WHERE "+where+" GROUP BY level", args...)
+	statement := "SELECT level, count() FROM logs FINAL WHERE " + where
+	if f.whole() && s.large.has(f.ExecutionID) {
+		statement, args = "SELECT level, sum(count) FROM logs_by_level WHERE execution_id = ?", []any{f.ExecutionID}
+		if f.project != nil {
+			statement, args = statement+" AND project_id = ?", append(args, *f.project)
+		}
+	}
+	rows, err := s.store.conn.Query(ctx, statement+" GROUP BY level", args...)
 	if err != nil {
 		return counts, s.unlessUnavailable(ctx, err)
 	}

@@ -53,6 +53,11 @@ func newFilter(q LogQuery, project *uuid.UUID) *filter {
 	return &filter{LogQuery: q, project: project, text: strings.ToLower(q.Text)}
 }
 
+// whole reports whether all lines of the execution match.
+func (f *filter) whole() bool {
+	return f.text == "" && len(f.Nodes)+len(f.Streams)+len(f.Levels) == 0 && f.Attempt == nil && f.From.IsZero() && f.To.IsZero()
+}
+
 // where returns the condition in SQL and its arguments.
 func (f *filter) where() (string, []any) {
 	var c conditions
@@ -202,9 +207,17 @@ func (s *Service) spooled(refs []spool.Ref, f *filter, span keySpan) ([]LogLine,
 	return out[:min(len(out), span.limit)], err
 }
 
-// stored returns the first span.limit lines in ClickHouse that match.
-func (s *Service) stored(ctx context.Context, f *filter, span keySpan) ([]LogLine, error) {
+// storedIn returns the first span.limit lines in ClickHouse that match and are in a window.
+func (s *Service) storedIn(ctx context.Context, f *filter, span keySpan, w window) ([]LogLine, error) {
 	where, args := f.where()
+	if w.from != nil {
+		where += " AND timestamp > fromUnixTimestamp64Micro(?, 'UTC')"
+		args = append(args, *w.from)
+	}
+	if w.to != nil {
+		where += " AND timestamp <= fromUnixTimestamp64Micro(?, 'UTC')"
+		args = append(args, *w.to)
+	}
 	const key = "(timestamp, node_index, attempt, stream, sequence)"
 	bound := func(op string, k *lineKey) {
 		if k != nil {

@@ -78,6 +78,8 @@ type Service struct {
 	spool *spool.Spool
 	store *store // nil without ClickHouse
 	hub   *hub
+	cache *frameCache // for tails
+	large *largeLogs
 	wake  chan struct{} // there is something to flush
 	noter *noter
 
@@ -98,7 +100,7 @@ type Service struct {
 // up. Run moves spooled records; Close ends appends.
 func New(cfg Config) (*Service, error) {
 	cfg.setDefaults()
-	s := &Service{cfg: cfg, hub: newHub(), wake: make(chan struct{}, 1), seen: newSeen(), searching: make(chan struct{}, 1)}
+	s := &Service{cfg: cfg, hub: newHub(), cache: newFrameCache(), large: newLargeLogs(), wake: make(chan struct{}, 1), seen: newSeen(), searching: make(chan struct{}, 1)}
 	s.noter = newNoter(cfg)
 	var err error
 	if cfg.ClickHouseURL != "" {

@@ -171,7 +171,7 @@ func (t *tail) readLive(ctx context.Context, yield func([]LogLine, error) bool) 
 		f := *t.filter
 		f.after = marks{writer: after}
 		refs = firstRefs(refs, tailPage)
-		lines, err := t.s.spooled(refs, &f, keySpan{limit: 1 << 30})
+		lines, err := t.s.live(refs, &f)
 		if isDropped(err) {
 			continue // it was moved to ClickHouse, and the floor has risen
 		}

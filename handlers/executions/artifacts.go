@@ -14,8 +14,8 @@ import (
 const artifactsShown = 50 // on the page of their execution
 
 // artifactsOf are the first artifacts of an execution.
-func (h *Pages) artifactsOf(ctx context.Context, clock ui.Clock, id uuid.UUID, ended bool) (views.ExecutionArtifacts, error) {
-	page, err := h.Artifacts.List(ctx, artifact.Filter{ExecutionID: &id, Limit: artifactsShown})
+func (h *Pages) artifactsOf(ctx context.Context, clock ui.Clock, id uuid.UUID, ended bool, list artifactLister) (views.ExecutionArtifacts, error) {
+	page, err := list(ctx, artifact.Filter{ExecutionID: &id, Limit: artifactsShown})
 	if err != nil {
 		return views.ExecutionArtifacts{}, err
 	}

@@ -250,5 +250,9 @@ func (h *Pages) cancel(w http.ResponseWriter, r *http.Request) error {
 
 // artifacts are the first artifacts of the execution.
 func (x *executionView) artifacts(ctx context.Context) (views.ExecutionArtifacts, error) {
-	return x.h.artifactsOf(ctx, x.clock, x.ID, x.Status.Ended())
+	list := artifactLister(x.h.Artifacts.List)
+	if x.shares {
+		list = x.h.shared.listArtifacts
+	}
+	return x.h.artifactsOf(ctx, x.clock, x.ID, x.Status.Ended(), list)
 }

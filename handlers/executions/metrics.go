@@ -27,7 +27,11 @@ const (
 
 // metrics draws the metrics of the whole execution, or of the selected node.
 func (x *executionView) metrics(ctx context.Context) views.Metrics {
-	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.query.Get("node"), Source: telemetry.FromTask},
+	read := seriesReader(x.h.bestSeries)
+	if x.shares {
+		read = x.h.shared.taskSeries
+	}
+	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.query.Get("node"), Source: telemetry.FromTask}, read,
 		x.query, views.ExecutionURL(x.ID.String()), !x.Status.Ended())
 }
 
@@ -49,7 +53,7 @@ func metricOptionsOf(q url.Values, zone *time.Location) metricOptions {
 
 // metricsOf draws the results of query, one chart per metric with a curve per node and
 // attempt. If the telemetry store is unavailable, the rest of the page still works.
-func (h *Pages) metricsOf(ctx context.Context, clock ui.Clock, query telemetry.MetricQuery, q url.Values, path string, live bool) views.Metrics {
+func (h *Pages) metricsOf(ctx context.Context, clock ui.Clock, query telemetry.MetricQuery, read seriesReader, q url.Values, path string, live bool) views.Metrics {
 	o := metricOptionsOf(q, clock.Zone)
 	m := views.Metrics{
 		Smooth: o.smooth, Action: path, Explains: "Metrics that tasks report with client.metric(\"loss\", 0.2, step=1) are shown here.",
@@ -67,7 +71,7 @@ func (h *Pages) metricsOf(ctx context.Context, clock ui.Clock, query telemetry.M
 		m.Note = query.Node
 	}
 	m.Live = live
-	series, err := h.bestSeries(ctx, query)
+	series, err := read(ctx, query)
 	if err != nil {
 		h.Log.Warn("metrics cannot be read", "execution", query.ExecutionID, "error", err)
 		m.Problem = "The metric store is not responding. No data is lost: values are kept on disk and appear when it is back."

@@ -132,7 +132,7 @@ func (x *nodeView) frozenRow(ctx context.Context) views.NodeStill {
 
 // metrics draws the metrics that the node's task reports.
 func (x *nodeView) metrics(ctx context.Context) views.Metrics {
-	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.node.Name, Source: telemetry.FromTask},
+	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.node.Name, Source: telemetry.FromTask}, x.h.bestSeries,
 		x.query, views.NodeURL(x.ID.String(), x.node.Name), !x.node.State.Ended())
 }
 

@@ -36,7 +36,7 @@ func (h *Pages) nodeStream(w http.ResponseWriter, r *http.Request) error {
 	f := logFilterOf(url.Values{"node": {x.node.Name}})
 	p := &nodePush{x: x, push: newPush(stream, f)}
 	lines := h.Content.Tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
-	h.Page.OnHints(r.WithContext(ctx), stream, p.merge(ctx, changes, lines), page.PageInterval, p.send)
+	h.Page.OnHints(r.WithContext(ctx), stream, p.merge(ctx, changes, lines), page.LineInterval, p.send)
 	return nil
 }
 
@@ -49,16 +49,19 @@ type nodePush struct {
 }
 
 func (p *nodePush) send(ctx context.Context) error {
-	if err := p.x.refresh(ctx); err != nil {
-		return err
+	p.x.clock.Now = p.x.h.Now()
+	var u views.NodeUpdate
+	if changed, ticked := p.takeHints(); changed || ticked {
+		if err := p.x.refresh(ctx); err != nil {
+			return err
+		}
+		var err error
+		if u, err = p.pieces(ctx); err != nil {
+			return err
+		}
 	}
-	u, err := p.pieces(ctx)
-	if err != nil {
-		return err
-	}
-	lines := views.ExecutionUpdate{}
-	cursor := p.takeLines(p.x.snapshot, &lines)
-	u.Lines = lines.Lines
+	var cursor string
+	u.Lines, cursor = p.takeLines(p.x.snapshot)
 	if !u.Empty() {
 		if err := p.stream.SendComponent(ctx, "", cursor, views.NodeUpdateBlock(u)); err != nil {
 			return err

@@ -58,8 +58,9 @@ type Config struct {
 type Pages struct {
 	Config
 
-	lists *lists
-	grids *nodeGrids
+	lists  *lists
+	grids  *nodeGrids
+	shared *sharedReads
 }
 
 // lists are the pages of many executions: the list, the table of a query, saved views, and approvals.
@@ -86,7 +87,7 @@ type nodeGrids struct {
 
 // New returns the pages.
 func New(c Config) *Pages {
-	return &Pages{
+	h := &Pages{
 		Config: c,
 		lists: &lists{
 			Log: c.Log, Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Table: c.Table,
@@ -94,6 +95,8 @@ func New(c Config) *Pages {
 		},
 		grids: &nodeGrids{Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Page: c.Page},
 	}
+	h.shared = newSharedReads(h)
+	return h
 }
 
 // Mount adds the pages to r.

@@ -18,6 +18,10 @@ import (
 // often than states.
 const slowInterval = 2 * time.Second
 
+// readInterval is the time after which a page reads an execution that has not changed. What other
+// people write, such as labels, then appears.
+const readInterval = 10 * time.Second
+
 // executionStream is the only stream of an execution page. Each message contains the changed
 // pieces. Its id is the position in the log, so that a client that reconnects gets every
 // line exactly once. Pieces are compared with those already sent, so a reconnect sends all
@@ -37,11 +41,12 @@ func (h *Pages) executionStream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	x.shares = true
 	f := logFilterOf(url.Values{"node": {x.query.Get("node")}})
 	p := &executionPush{x: x, push: newPush(stream, f)}
 	lines := h.Content.Tail(ctx, f.query(x.Execution), telemetry.Cursor(stream.LastEventID()))
 	hints := p.merge(ctx, changes, lines)
-	h.Page.OnHints(r.WithContext(ctx), stream, hints, page.PageInterval, p.send)
+	h.Page.OnHints(r.WithContext(ctx), stream, hints, page.LineInterval, p.send)
 	return nil
 }
 
@@ -49,101 +54,39 @@ func (h *Pages) executionStream(w http.ResponseWriter, r *http.Request) error {
 type executionPush struct {
 	*push
 
-	x *executionView
-}
-
-// push is the stream of a page that has a log.
-type push struct {
-	stream   *web.Stream
-	sent     page.SentPieces
-	slow     time.Time // when the slow pieces were last checked
-	filter   logFilter
-	attempts map[string]int // attempt of the last line of each node
-	batches  chan []telemetry.LogLine
-	caughtUp bool // the existing lines were sent, which an empty batch reports
-	quiet    int  // consecutive checks without a line after the end
-}
-
-func newPush(stream *web.Stream, f logFilter) *push {
-	return &push{stream: stream, sent: page.SentPieces{}, filter: f, attempts: map[string]int{}}
-}
-
-// merge merges hints into one channel: changes of the execution, new lines, and slow ticks for
-// pieces that depend on time.
-func (p *push) merge(ctx context.Context, changes <-chan struct{}, lines <-chan []telemetry.LogLine) <-chan struct{} {
-	hints := make(chan struct{}, 1)
-	p.batches = make(chan []telemetry.LogLine, 64)
-	hint := func() {
-		select {
-		case hints <- struct{}{}:
-		default: // one is already pending
-		}
-	}
-	go func() {
-		tick := time.NewTicker(slowInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case _, open := <-changes:
-				if !open {
-					changes = nil
-				}
-			case batch, open := <-lines:
-				if !open { // the log cannot be followed; the page works without it
-					lines, batch = nil, nil
-				}
-				select {
-				case p.batches <- batch:
-				case <-ctx.Done():
-					return
-				}
-			case <-tick.C:
-			}
-			hint()
-		}
-	}()
-	return hints
+	x     *executionView
+	read  time.Time // when the execution was last read
+	waits bool      // the page shows a reason for waiting, which other executions change
 }
 
 // send sends one message with all changes, or none.
 func (p *executionPush) send(ctx context.Context) error {
 	x := p.x
-	if err := x.refresh(ctx); err != nil {
-		return err
+	x.clock.Now = x.h.Now()
+	var u views.ExecutionUpdate
+	var err error
+	switch changed, ticked := p.takeHints(); {
+	case changed, ticked && (p.waits || x.Status.Ended() || x.clock.Now.Sub(p.read) >= readInterval):
+		if err = x.refresh(ctx); err != nil {
+			return err
+		}
+		p.read = x.clock.Now
+		u, err = p.pieces(ctx, x.Status.Ended())
+	case ticked:
+		p.slow = x.clock.Now
+		err = p.slowPieces(ctx, &u)
 	}
-	ended := x.Status.Ended()
-	u, err := p.pieces(ctx, ended)
 	if err != nil {
 		return err
 	}
-	cursor := p.takeLines(x.snapshot, &u)
+	var cursor string
+	u.Lines, cursor = p.takeLines(x.snapshot)
 	if !u.Empty() {
 		if err := p.stream.SendComponent(ctx, "", cursor, views.ExecutionUpdateBlock(u)); err != nil {
 			return err
 		}
 	}
-	return p.endWhen(ended, len(u.Lines))
-}
-
-// endWhen ends the stream of an ended execution. The server stores the lines of a node before
-// its end, so after the history was sent, a few checks without lines are sufficient.
-func (p *push) endWhen(ended bool, lines int) error {
-	if !ended {
-		return nil
-	}
-	if lines > 0 || !p.caughtUp {
-		p.quiet = 0
-		return nil
-	}
-	if p.quiet++; p.quiet < 3 {
-		return nil
-	}
-	if err := p.stream.Send("end", "", nil); err != nil {
-		return err
-	}
-	return page.ErrStreamDone
+	return p.endWhen(x.Status.Ended(), len(u.Lines))
 }
 
 // pieces collects the changes since the last message.
@@ -164,6 +107,7 @@ func (p *executionPush) pieces(ctx context.Context, ended bool) (views.Execution
 	if err != nil {
 		return u, err
 	}
+	p.waits = head.Wait.Shown() || panel.Name != ""
 	if panel.Name != "" && p.sent.Changed("panel", stillPanel(panel)) {
 		u.Panel = &panel
 	}
@@ -232,26 +176,6 @@ func (p *executionPush) graphOrTable(ctx context.Context, u *views.ExecutionUpda
 		}
 	}
 	return nil
-}
-
-// takeLines adds new log lines and returns the position in the log.
-func (p *push) takeLines(x *snapshot, u *views.ExecutionUpdate) string {
-	const atMost = 2000
-	cursor := ""
-	for len(u.Lines) < atMost {
-		select {
-		case batch := <-p.batches:
-			if len(batch) == 0 {
-				p.caughtUp = true
-				continue
-			}
-			u.Lines = append(u.Lines, logLines(x.clock, x.ID.String(), batch, p.filter, p.attempts)...)
-			cursor = string(batch[len(batch)-1].Cursor())
-		default:
-			return cursor
-		}
-	}
-	return cursor
 }
 
 // The pieces below are compared without the durations that the browser updates.

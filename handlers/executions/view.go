@@ -40,6 +40,7 @@ type executionView struct {
 	sweep    views.SweepLink // of which it is a run
 	trigger  views.TriggerLink
 	schedule views.ScheduleLink
+	shares   bool // for a stream, which shares what it reads with the streams of other readers
 }
 
 // loadExecution reads the execution that r names, with the data of its page.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/views"
 )
@@ -27,14 +28,39 @@ func (h *Shell) Bell(ctx context.Context, known uuid.UUID) (views.Bell, error) {
 	if err != nil {
 		return views.Bell{}, err
 	}
+	return h.withTitle(ctx, bell, known), nil
+}
+
+// withTitle adds the title of the newest item unless that is known.
+func (h *Shell) withTitle(ctx context.Context, bell inbox.Bell, known uuid.UUID) views.Bell {
 	out := bellOf(bell)
 	if bell.Newest == uuid.Nil || bell.Newest == known {
-		return out, nil
+		return out
 	}
 	if item, err := h.Inbox.Get(ctx, bell.Newest); err == nil { // it can be gone by now
 		out.Title, out.URL = item.Message.Title, item.Path
 	}
-	return out, nil
+	return out
+}
+
+// bellKey is what the numbers of an inbox depend on: a person, and the projects that the
+// credential may read.
+type bellKey struct {
+	person     uuid.UUID
+	credential string
+}
+
+// sharedBell is Bell for streams, of which one person can have many.
+func (h *Shell) sharedBell(ctx context.Context, known uuid.UUID) (views.Bell, error) {
+	subject, ok := auth.SubjectOf(ctx)
+	if h.Inbox == nil || !ok {
+		return views.Bell{}, nil
+	}
+	bell, err := h.bells.Get(ctx, bellKey{subject.ID, subject.Credential}, h.Inbox.Bell)
+	if err != nil {
+		return views.Bell{}, err
+	}
+	return h.withTitle(ctx, bell, known), nil
 }
 
 // bellWatch sends the bell when it changes.
@@ -48,7 +74,7 @@ type bellWatch struct {
 // update returns the bell and whether it changed since the last call. The first call returns true, because
 // something can have arrived since the page was drawn.
 func (b *bellWatch) update(ctx context.Context) (views.Bell, bool, error) {
-	bell, err := b.shell.Bell(ctx, b.newest)
+	bell, err := b.shell.sharedBell(ctx, b.newest)
 	if err != nil {
 		return views.Bell{}, false, err
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/inbox"
@@ -24,10 +26,20 @@ type Config struct {
 }
 
 // Shell draws the frame of pages and keeps their streams. It is safe for concurrent use.
-type Shell struct{ Config }
+type Shell struct {
+	Config
+
+	figures *Shared[uuid.UUID, figures] // by project
+	bells   *Shared[bellKey, inbox.Bell]
+}
+
+// shareFor is how long streams share the numbers of the frame.
+const shareFor = 250 * time.Millisecond
 
 // New returns the shell of pages.
-func New(c Config) *Shell { return &Shell{c} }
+func New(c Config) *Shell {
+	return &Shell{Config: c, figures: NewShared[uuid.UUID, figures](shareFor, time.Now), bells: NewShared[bellKey, inbox.Bell](shareFor, time.Now)}
+}
 
 // Open serves f to everyone.
 func (h *Shell) Open(f web.HandlerFunc) http.HandlerFunc { return h.Site.Handler(f) }

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web"
 )
 
 // Minimum intervals between two messages of a stream.
 const (
+	LineInterval = 100 * time.Millisecond // lines of a log
 	PageInterval = 250 * time.Millisecond // the page of one execution
 	ListInterval = time.Second            // lists and the home page
 
@@ -44,29 +46,43 @@ func (h *Shell) OnHints(r *http.Request, stream *web.Stream, hints <-chan struct
 	}
 }
 
-// withFigures adds the numbers of the sidebar to the messages of send when they changed.
+// figures are the numbers of the sidebar.
+type figures struct{ live, approvals, waits int }
+
+func (h *Shell) readFigures(ctx context.Context) (f figures, err error) {
+	if f.live, err = h.Executions.Live(ctx); err != nil {
+		return f, err
+	}
+	if f.approvals, err = h.Executions.Approvals.Count(ctx); err != nil {
+		return f, err
+	}
+	f.waits, err = h.Executions.Waits.Count(ctx)
+	return f, err
+}
+
+// withFigures adds the numbers of the sidebar to the messages of send when they changed. The
+// streams of a project share them.
 func (h *Shell) withFigures(stream *web.Stream, send func(context.Context) error) func(context.Context) error {
-	known, live, approvals, waits := false, 0, 0, 0
-	var looked time.Time
+	var (
+		known  bool
+		sent   figures
+		looked time.Time
+	)
 	return func(ctx context.Context) error {
 		if err := send(ctx); err != nil || h.Now().Sub(looked) < figuresInterval {
 			return err
 		}
 		looked = h.Now()
-		l, err := h.Executions.Live(ctx)
+		subject, err := auth.Authorize(ctx, auth.ExecutionRead)
 		if err != nil {
 			return nil //nolint:nilerr // only a number next to a link: the stream works without it
 		}
-		a, err := h.Executions.Approvals.Count(ctx)
-		if err != nil {
+		f, err := h.figures.Get(ctx, subject.ProjectID, h.readFigures)
+		if err != nil || known && f == sent {
 			return nil //nolint:nilerr // as above
 		}
-		w, err := h.Executions.Waits.Count(ctx)
-		if err != nil || known && l == live && a == approvals && w == waits {
-			return nil //nolint:nilerr // as above
-		}
-		known, live, approvals, waits = true, l, a, w
-		return stream.SendComponent(ctx, "", "", views.NavUpdate(l, a, w))
+		known, sent = true, f
+		return stream.SendComponent(ctx, "", "", views.NavUpdate(f.live, f.approvals, f.waits))
 	}
 }
 

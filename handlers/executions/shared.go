@@ -1,0 +1,66 @@
+package executions
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/handlers/page"
+)
+
+// seriesReader reads the curves of metrics.
+type seriesReader func(context.Context, telemetry.MetricQuery) ([]telemetry.Series, error)
+
+// artifactLister lists artifacts.
+type artifactLister func(context.Context, artifact.Filter) (artifact.Page, error)
+
+// shareFor is how long the streams of one execution share what they read at every slow tick.
+const shareFor = slowInterval / 2
+
+// sharedReads are reads of the streams of execution pages. Many readers can watch one execution.
+type sharedReads struct {
+	pages     *Pages
+	series    *page.Shared[seriesKey, []telemetry.Series]
+	artifacts *page.Shared[artifactsKey, artifact.Page]
+}
+
+// seriesKey and artifactsKey are what a result depends on. A reader sees one project.
+type seriesKey struct {
+	project, execution uuid.UUID
+	node               string
+}
+
+type artifactsKey struct{ project, execution uuid.UUID }
+
+func newSharedReads(h *Pages) *sharedReads {
+	return &sharedReads{
+		pages:  h,
+		series: page.NewShared[seriesKey, []telemetry.Series](shareFor, time.Now), artifacts: page.NewShared[artifactsKey, artifact.Page](shareFor, time.Now),
+	}
+}
+
+// taskSeries reads the curves that tasks report.
+func (s *sharedReads) taskSeries(ctx context.Context, q telemetry.MetricQuery) ([]telemetry.Series, error) {
+	subject, err := auth.Authorize(ctx, auth.LogRead)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names its context
+	}
+	return s.series.Get(ctx, seriesKey{subject.ProjectID, q.ExecutionID, q.Node}, func(ctx context.Context) ([]telemetry.Series, error) {
+		return s.pages.bestSeries(ctx, q)
+	})
+}
+
+// listArtifacts lists the first artifacts of an execution.
+func (s *sharedReads) listArtifacts(ctx context.Context, f artifact.Filter) (artifact.Page, error) {
+	subject, err := auth.Authorize(ctx, auth.ArtifactRead)
+	if err != nil {
+		return artifact.Page{}, err //nolint:wrapcheck // it names its context
+	}
+	return s.artifacts.Get(ctx, artifactsKey{subject.ProjectID, *f.ExecutionID}, func(ctx context.Context) (artifact.Page, error) {
+		return s.pages.Artifacts.List(ctx, f)
+	})
+}

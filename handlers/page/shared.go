@@ -1,0 +1,80 @@
+package page
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Shared keeps results for a short time, so that the streams of many readers of the same page read
+// them once. The key must name everything that a result depends on, such as the reader's project.
+// Results must not be changed. It is safe for concurrent use.
+type Shared[K comparable, V any] struct {
+	keep time.Duration
+	now  func() time.Time
+
+	mu      sync.Mutex
+	entries map[K]*sharedEntry[V]
+	cleaned time.Time
+}
+
+type sharedEntry[V any] struct {
+	done  chan struct{} // closed when the result is there
+	at    time.Time     // of the result
+	value V
+	err   error
+}
+
+// NewShared returns a Shared that keeps results for a duration.
+func NewShared[K comparable, V any](keep time.Duration, now func() time.Time) *Shared[K, V] {
+	return &Shared[K, V]{keep: keep, now: now, entries: map[K]*sharedEntry[V]{}}
+}
+
+// Get returns the result of load, which runs at most once at a time for a key. Errors are not kept.
+// load does not end with the reader that is the first to need the result.
+func (s *Shared[K, V]) Get(ctx context.Context, key K, load func(context.Context) (V, error)) (V, error) {
+	s.mu.Lock()
+	e, ok := s.entries[key]
+	if !ok || e.over(s.now().Add(-s.keep)) {
+		s.clean()
+		e = &sharedEntry[V]{done: make(chan struct{})}
+		s.entries[key] = e
+		go func() {
+			defer close(e.done)
+			e.value, e.err = load(context.WithoutCancel(ctx))
+			e.at = s.now()
+		}()
+	}
+	s.mu.Unlock()
+	select {
+	case <-e.done:
+		return e.value, e.err
+	case <-ctx.Done():
+		var none V
+		return none, ctx.Err() //nolint:wrapcheck // the reader's own context
+	}
+}
+
+// over reports whether the entry has an error, or a result from before t.
+func (e *sharedEntry[V]) over(t time.Time) bool {
+	select {
+	case <-e.done:
+		return e.err != nil || e.at.Before(t)
+	default:
+		return false
+	}
+}
+
+// clean removes the entries that are over, from time to time. The caller holds mu.
+func (s *Shared[K, V]) clean() {
+	now := s.now()
+	if now.Sub(s.cleaned) < 10*s.keep {
+		return
+	}
+	s.cleaned = now
+	for key, e := range s.entries {
+		if e.over(now.Add(-s.keep)) {
+			delete(s.entries, key)
+		}
+	}
+}
