@@ -125,7 +125,7 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	} else {
 		m.Columns = m.Shown
 		m.Sized = sized(m.Columns)
-		m.Rows = pinCells(table.Rows(clock, found), found.Columns)
+		m.Rows = pinCells(editable(r.Context(), table.Rows(clock, found), found.Executions), found.Columns)
 		h.pageGrid(q, m, found)
 	}
 	by := ""
@@ -297,7 +297,7 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 		clock.Now = h.Now()
 		var rows []views.GridRow
 		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
-		all := pinCells(table.Rows(clock, found), found.Columns)
+		all := pinCells(editable(ctx, table.Rows(clock, found), found.Executions), found.Columns)
 		mark(all)
 		for _, row := range all {
 			id, _ := uuid.Parse(row.ID)

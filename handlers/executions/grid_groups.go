@@ -73,7 +73,7 @@ func (h *lists) openGroup(ctx context.Context, clock ui.Clock, into *views.GridG
 	if err != nil {
 		return nil, err
 	}
-	into.Rows = table.Rows(clock, found)
+	into.Rows = editable(ctx, table.Rows(clock, found), found.Executions)
 	if found.Total > len(into.Rows) {
 		into.Rest = "All " + units.Plural(found.Total, "execution", "executions")
 	}
