@@ -203,7 +203,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Now: d.Now, Workflows: d.Workflows, Executions: d.Executions.Reader, Catalogue: d.Catalogue, Secrets: d.Secrets, SecretStores: d.SecretStores, Connections: d.Connections,
 			Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, AdminTabs: administration.TabsAt, Page: shell, Schedules: d.Schedules,
 		}),
-		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions.Reader, PublicURL: d.PublicURL, Page: shell}),
+		compare: compare.New(compare.Config{Log: d.Log, Now: d.Now, Comparison: compared, Executions: d.Executions.Reader, Sweeps: d.Sweeps, PublicURL: d.PublicURL, Page: shell}),
 		executions: executions.New(executions.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry,
 			Table: tables, Views: d.Views, Metaflow: d.Metaflow, Retention: d.Retention, Sweeps: d.Sweeps, Triggers: d.Triggers, Schedules: d.Schedules, Models: d.Registry, Content: stored, Packages: packages, Drawings: drawings, Forms: forms, Rows: rows, Page: shell,
@@ -220,7 +220,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		datasets:      datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
 		metaflow:      d.records(),
 		runs:          metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions.Reader, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
-		sweeps:        sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Page: shell}),
+		sweeps:        sweeps.New(sweeps.Config{Now: d.Now, Sweeps: d.Sweeps, Executions: d.Executions.Reader, Telemetry: d.Telemetry, Page: shell}),
 		backfills:     backfills.New(backfills.Config{Now: d.Now, Backfills: d.Backfills, Schedules: d.Schedules, Page: shell}),
 		schedules:     schedules.New(schedules.Config{Now: d.Now, Schedules: d.Schedules, Workflows: d.Workflows, Page: shell}),
 		notifications: notifications.New(notifications.Config{Now: d.Now, Notifications: d.Notifications, Page: shell}),
