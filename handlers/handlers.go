@@ -216,7 +216,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Sweeps: d.Sweeps, Schedules: d.Schedules, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
 		}),
 		lineage:       lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
-		registry:      registrypages.New(registrypages.Config{Registry: d.Registry, Artifacts: d.Artifacts, Page: shell}),
+		registry:      registrypages.New(registrypages.Config{Registry: d.Registry, Artifacts: d.Artifacts, Comparison: compared, Lineage: d.Lineage, Page: shell}),
 		datasets:      datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
 		metaflow:      d.records(),
 		runs:          metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions.Reader, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),
