@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/playwright-community/playwright-go"
@@ -111,41 +110,6 @@ func TestKeyboardAlone(t *testing.T) {
 	tabTo(t, page, graphNode(page, "load", ""))
 	press(t, page, "ArrowDown", "Enter")
 	holds(t, page.Locator("#node h2"), "split")
-}
-
-// TestLabelsOfAnExecution: a dialog changes the name, the tags and the note; a refused change keeps what
-// was typed, also without scripts.
-func TestLabelsOfAnExecution(t *testing.T) {
-	t.Parallel()
-	s := shared.server
-	path := formWorkflow(t, "labels")
-	id := s.launch(t, strings.Split(path, "/")[2], map[string]any{"data": "letters@3"})
-	page := open(t, options{tolerates: []string{"422"}})
-	visit(t, page, "/executions/"+id)
-	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Add tags or a note…"}))
-	dialog := page.Locator("#labels")
-	visible(t, dialog)
-	audit(t, page)
-	fill(t, dialog.GetByLabel("Name"), "first of the day")
-	fill(t, dialog.GetByLabel("Tags"), "baseline, "+strings.Repeat("x", 65))
-	fill(t, dialog.GetByLabel("Note"), "The default values")
-	click(t, dialog.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Save"}))
-	holds(t, page.Locator(".error-summary"), "Nothing was changed: 1 value needs attention")
-	audit(t, page)
-	hasValue(t, page.Locator("#label-note"), "The default values")
-	fill(t, page.Locator("#label-tags"), "baseline, candidate")
-	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Save"}))
-	holds(t, page.Locator("h1"), "first of the day")
-	holds(t, page.Locator(".tag-list"), "candidate")
-	holds(t, page.Locator(".execution-note"), "The default values")
-
-	plain := open(t, options{noScript: true, width: 390})
-	visit(t, plain, "/executions/"+id)
-	click(t, plain.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Edit name, tags and note…"}))
-	fill(t, plain.Locator("#label-tags"), "candidate")
-	click(t, plain.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Save"}))
-	require.NoError(t, expect().Locator(plain.Locator(".tag-list")).Not().ToContainText("baseline"))
-	noSidewaysScroll(t, plain)
 }
 
 // TestCorrectedErrorsDisappear: after a refused launch, the errors of a field and of the summary go when

@@ -83,7 +83,7 @@ func TestTheExperimentLoop(t *testing.T) {
 	ids := launchStudy(t)
 	for name, story := range map[string]func(*testing.T, []string){
 		"saved view": storySavedView, "groups and facets": storyGroupsAndFacets, "log search": storyLogSearch, "grid": storyGrid,
-		"lineage": storyLineage, "model": storyModel,
+		"lineage": storyLineage, "model": storyModel, "versions of a model": storyVersions,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -321,4 +321,36 @@ func storyModel(t *testing.T, ids []string) {
 	visit(t, page, "/models?q=study-net")
 	holds(t, page.Locator("main tbody tr"), "1.0.0")
 	audit(t, page)
+}
+
+// storyVersions compares versions of a model that has none in production: the newest with the one before,
+// and any two.
+func storyVersions(t *testing.T, ids []string) {
+	for i, version := range []string{"1.0.0", "1.1.0", "2.0.0"} {
+		shared.server.api(t, http.MethodPost, "/models", map[string]any{
+			"name": "study-versions", "version": version, "artifact": modelOf(t, ids[i]), "metrics": map[string]any{"accuracy": 0.9 + 0.01*float64(i)}, "test_set": "study-samples@1",
+		}, nil)
+	}
+	page := open(t, options{})
+	visit(t, page, "/models/study-versions")
+	comparison := page.Locator("#comparison")
+	holds(t, comparison.Locator("h2"), "2.0.0 against 1.1.0")
+	holds(t, comparison.Locator("tbody").First(), "better")
+	holds(t, comparison, "rate")
+	holds(t, comparison, "1 source is the same.")
+	audit(t, page)
+	_, err := page.Locator("#model-version").SelectOption(playwright.SelectOptionValues{Values: &[]string{"1.0.0"}})
+	require.NoError(t, err)
+	_, err = page.Locator("#model-against").SelectOption(playwright.SelectOptionValues{Values: &[]string{"2.0.0"}})
+	require.NoError(t, err)
+	click(t, comparison.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Compare"}))
+	holds(t, comparison.Locator("h2"), "1.0.0 against 2.0.0")
+	holds(t, comparison.Locator("tbody").First(), "worse")
+	for _, o := range []options{{width: 390}, {dark: true}} {
+		other := open(t, o)
+		visit(t, other, page.URL())
+		visible(t, other.Locator("#comparison"))
+		audit(t, other)
+		noSidewaysScroll(t, other)
+	}
 }

@@ -130,3 +130,35 @@ func TestViewsKeepCharts(t *testing.T) {
 	require.Equal(t, []any{"inputs.epochs", "metrics.loss~chart"}, view["columns"])
 	b.member.post(t, "/api/v1/views", `{"name": "wrong", "columns": ["user~chart"]}`).problem(t, http.StatusUnprocessableEntity)
 }
+
+// TestTheBestValueOfAColumn: the order of the table says which values of a result are better. The mark is
+// text, and inputs have none.
+func TestTheBestValueOfAColumn(t *testing.T) {
+	t.Parallel()
+	b, one, two := chartedRuns(t) // both end with the loss 3
+	e, err := b.executions.Get(b.ctx, uuid.MustParse(two))
+	require.NoError(t, err)
+	best := func(query string) string {
+		t.Helper()
+		page := b.member.get(t, "/executions?columns=inputs.epochs,metrics.loss,metrics.loss.min&"+query)
+		require.Equal(t, http.StatusOK, page.status, page.body)
+		var list []string
+		for _, row := range strings.Split(page.body, "<tr") {
+			for _, m := range regexp.MustCompile(`▲ ([^<]+)<span class="vh">\(best\)`).FindAllStringSubmatch(row, -1) {
+				list = append(list, regexp.MustCompile(`id="x-([0-9a-f-]{36})"`).FindStringSubmatch(row)[1]+" "+m[1])
+			}
+		}
+		require.Equal(t, len(list), strings.Count(page.body, "(best)"), "one mark for each column")
+		return strings.Join(list, ", ")
+	}
+	require.Eventually(t, func() bool {
+		return strings.Count(b.member.get(t, "/executions?columns=metrics.loss").body, `<span class="cut">3</span>`) == 2
+	}, 30*time.Second, 10*time.Millisecond)
+	require.Empty(t, best("sort=metrics.loss"), "equal values")
+	b.losses(t, e, 1, 3, 4, 5)
+	require.Eventually(t, func() bool { return best("sort=metrics.loss") == two+" 2" }, 30*time.Second, 10*time.Millisecond)
+	require.Equal(t, one+" 3", best("sort=-metrics.loss"))
+	require.Equal(t, two+" 2", best("sort=metrics.loss.min"))
+	require.Empty(t, best("sort=-inputs.epochs"), "an input is not a result")
+	require.Empty(t, best("where="+url.QueryEscape("loss > 0")), "no direction is known")
+}

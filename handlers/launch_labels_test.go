@@ -1,9 +1,12 @@
 package handlers_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -96,7 +99,7 @@ func TestLabelsOnThePage(t *testing.T) {
 	b.register(t, `{name: labelled, version: 1.0.0, operators: [{name: one, type: noop}]}`)
 	id := b.member.post(t, "/api/v1/executions", `{"workflow": "labelled", "name": "first", "tags": ["baseline", "old"], "note": "Why it ran"}`).object(t, http.StatusCreated)["execution_id"].(string)
 	page := "/executions/" + id
-	b.member.get(t, page).says(t, http.StatusOK, `<li class="tag">baseline</li>`, "Why it ran", `data-dialog="labels"`)
+	b.member.get(t, page).says(t, http.StatusOK, `<li class="tag">baseline</li>`, "Why it ran", `data-editor="`+page+`/labels?field=note"`)
 	b.member.get(t, page+"/labels").says(t, http.StatusOK, `value="baseline, old"`)
 
 	was := []string{"name_was", "first", "tags_was", "baseline\r\nold", "note_was", "Why it ran"}
@@ -111,4 +114,40 @@ func TestLabelsOnThePage(t *testing.T) {
 	require.Equal(t, "Why it ran", got["note"])
 	renamed := b.member.post(t, "/api/v1/executions/"+id+"/labels", `{"name": "`+strings.Repeat("n", 201)+`"}`)
 	require.Equal(t, http.StatusUnprocessableEntity, renamed.status, renamed.body)
+}
+
+// TestALabelIsEditedInPlace: an editor has one label, changes only that label, and shows what is wrong with
+// it. The run table shows a change before the index has it, and exports, sorts and filters by it.
+func TestALabelIsEditedInPlace(t *testing.T) {
+	t.Parallel()
+	b := setupTable(t)
+	b.register(t, typedDocument)
+	one, two := b.launchTyped(t, 1), b.launchTyped(t, 2)
+	page := "/executions/" + one + "/labels?field="
+	b.member.get(t, page+"note").says(t, http.StatusOK, `<textarea class="textarea" name="note"`, `name="note_was"`)
+	name := b.member.get(t, page+"name")
+	name.says(t, http.StatusOK, `value="run 1"`)
+	require.NotContains(t, name.body, `name="note"`)
+	require.NotContains(t, name.body, "<html")
+	b.member.get(t, page+"state").says(t, http.StatusNotFound, "is not a label")
+
+	refused := b.member.submit(t, page+"name", "name_was", "run 1", "name", strings.Repeat("n", 201))
+	refused.says(t, http.StatusUnprocessableEntity, "A name is a single line of at most 200 characters.", `aria-invalid="true"`)
+	require.NotContains(t, refused.body, "<html")
+	require.Equal(t, http.StatusNoContent, b.member.submit(t, page+"note", "note_was", "", "note", "Zero loss after 3 epochs").status)
+	require.Equal(t, http.StatusNoContent, b.member.submit(t, page+"name", "name_was", "run 1", "name", "lower rate").status)
+	require.Equal(t, http.StatusNoContent, b.member.submit(t, page+"tags", "tags_was", "", "tags", "baseline, best").status)
+	changed := b.member.post(t, "/api/v1/executions/"+two+"/labels", `{"note": "Another", "name": "higher rate"}`).object(t, http.StatusOK)
+	require.Equal(t, "higher rate", changed["name"])
+
+	table := b.member.get(t, "/executions?columns=name,tags,note,inputs.epochs")
+	table.says(t, http.StatusOK, "Zero loss after 3 epochs", "lower rate", `<span class="tag">best</span>`, `data-editor="/executions/`+one+`/labels?field=note"`)
+	list := "/api/v1/executions?columns=note,name&sort=note"
+	require.Eventually(t, func() bool {
+		return fmt.Sprint(idsOf(b.member.get(t, list).object(t, http.StatusOK))) == fmt.Sprint([]string{two, one})
+	}, 30*time.Second, 10*time.Millisecond, "sorted by the note")
+	found := b.member.get(t, "/api/v1/executions?where="+url.QueryEscape(`note ~ "zero loss" and name ~ lower`)).object(t, http.StatusOK)
+	require.Equal(t, []string{one}, idsOf(found))
+	export := b.member.get(t, "/api/v1/executions/export?format=csv&columns=name,tags,note&sort=name")
+	export.says(t, http.StatusOK, `lower rate,"baseline, best",Zero loss after 3 epochs`)
 }

@@ -41,6 +41,16 @@ func TestARefusedRegistrationKeepsWhatWasTyped(t *testing.T) {
 	require.Contains(t, compared, "Compare the artifacts")
 	require.Contains(t, compared, `href="/executions/`+second+`">train `, "the page of a version links to the execution that produced it")
 
+	latest := b.member.get(t, "/models/net").body
+	require.Contains(t, latest, "2 against 1", "without a version in production, the newest is compared with the one before")
+	for _, want := range []string{"Inputs and code", "Lineage", `<option value="2" selected>2</option>`, `<option value="1" selected>1</option>`} {
+		require.Contains(t, latest, want)
+	}
+	first1 := b.member.get(t, "/models/net?version=1").body
+	require.Contains(t, first1, `<option value="" selected>No version</option>`, "there is no version before the first")
+	require.Contains(t, b.member.get(t, "/models/net?version=1&against=2").body, "1 against 2")
+	require.Equal(t, http.StatusNotFound, b.member.get(t, "/models/net?against=3").status)
+
 	_, data := made("Dataset", "a\n1\n")
 	answer := b.member.submit(t, "/artifacts/"+data.ID.String()+"/register", "name", "rows", "version", "1")
 	require.Equal(t, "/datasets/rows?version=1", answer.header.Get("Location"))

@@ -1,6 +1,8 @@
 package views
 
 import (
+	"net/url"
+
 	"github.com/flowforge/flowforge/views/forms"
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -10,8 +12,61 @@ type ExecutionLabels struct {
 	Name    string
 	Tags    []string
 	Note    string
+	Short   string // ID of the execution
 	EditURL string // "" for those who may not change them
 	Form    LabelForm
+}
+
+// tagsText is the text of the link that edits the tags; "" beside tags.
+func (l ExecutionLabels) tagsText() string {
+	if len(l.Tags) > 0 {
+		return ""
+	}
+	return "Add tags"
+}
+
+// The labels of an execution that are edited where they are shown.
+const (
+	LabelName = "name"
+	LabelTags = "tags"
+	LabelNote = "note"
+)
+
+// LabelEditor edits one label in place.
+type LabelEditor struct {
+	LabelForm
+
+	Label string // such as LabelNote
+}
+
+// heading is the name of the dialog around the field.
+func (e LabelEditor) heading() string {
+	return map[string]string{LabelName: "Name of the execution", LabelTags: "Tags of the execution", LabelNote: "Note about the execution"}[e.Label]
+}
+
+// field is the only field of the editor. It has no label text of its own: the dialog has.
+func (e LabelEditor) field() ui.FormField {
+	f := map[string]ui.FormField{LabelName: e.name(), LabelTags: e.tags(), LabelNote: e.note()}[e.Label]
+	f.ID = "edit-" + f.ID
+	return f
+}
+
+// labelLink opens the editor of a label. Without a script it leads to the form at the field.
+type labelLink struct {
+	URL, Label, Short string // Short is of the execution
+	Text              string // "" for a symbol alone
+}
+
+func (l labelLink) href() string { return l.URL + "#label-" + l.Label }
+
+// editor is the URL of the editor.
+func (l labelLink) editor() string { return l.URL + "?" + url.Values{"field": {l.Label}}.Encode() }
+
+func (l labelLink) name() string {
+	if l.Text != "" {
+		return l.Text + " to " + l.Short
+	}
+	return map[string]string{LabelName: "Rename ", LabelTags: "Edit the tags of ", LabelNote: "Edit the note of "}[l.Label] + l.Short
 }
 
 // LabelForm changes the name, the tags and the note of an execution. The values that the form

@@ -147,6 +147,7 @@ func (c GridColumn) pinWord() string {
 // GridRow is an execution with the values of the columns.
 type GridRow struct {
 	ID, Short, URL, State, Title, Flow string
+	EditURL                            string // of the form of its labels; "" for those who may not change them
 	Cells                              []GridCell
 	Charted                            bool // charts beside the table draw it
 	Unseen                             bool // the reader hid it from the charts
@@ -159,7 +160,10 @@ type GridCell struct {
 	URL     string // "" for a value without a link
 	Numeric bool
 	Tags    []string
-	Pin     int // as of the column
+	Whole   string // the text that the cell shortens, "" for none
+	Label   string // the label of the execution that the cell shows, such as LabelNote
+	Best    bool   // the best of the values of its column
+	Pin     int    // as of the column
 }
 
 // Facets are the facets of a table, which a request of its own reads when they are opened.

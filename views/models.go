@@ -71,10 +71,21 @@ type ModelComparison struct {
 	Title, Before, Now string
 	Rows               []ModelMetric
 	Foot               string
-	Choose             []ui.Option // versions to compare with
+	Differences        []ModelDifferences // what else differs; none without a version to compare with
+	Versions           []ui.Option        // none for a model with one version
+	Choose             []ui.Option        // versions to compare with
 	FormURL            string
 	Links              []ui.Action // other comparisons of both versions
 }
+
+// ModelDifferences are what two versions were made from, without what is the same.
+type ModelDifferences struct {
+	Title, Note string
+	Rows        []ModelDifference
+}
+
+// ModelDifference is a value of two versions. Kind is what has the value, such as Dataset.
+type ModelDifference struct{ Name, Kind, Before, Now string }
 
 // ModelMetric is a metric of two versions. Verdict is "better", "worse" or "".
 type ModelMetric struct{ Name, Before, Now, Difference, Verdict string }

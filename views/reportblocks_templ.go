@@ -452,7 +452,7 @@ func reportTable(title string, t ReportTable) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				for _, c := range r.Cells {
-					templ_7745c5c3_Err = gridCellOf(c).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = gridCellOf(r, c).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -21,6 +21,7 @@ func shortcuts() []shortcut {
 		{[]string{"j"}, "Next row"},
 		{[]string{"k"}, "Previous row"},
 		{[]string{"x"}, "Select the row"},
+		{[]string{"r"}, "Rename the execution"},
 		{[]string{"?"}, "Show shortcuts"},
 	}
 }

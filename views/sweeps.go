@@ -15,6 +15,9 @@ func SweepsQueryURL(q url.Values) string { return withQuery(SweepsURL(), q) }
 // SweepURL is the page of a sweep.
 func SweepURL(id string) string { return SweepsURL() + "/" + url.PathEscape(id) }
 
+// SweepQueryURL is the page of a sweep with parameters.
+func SweepQueryURL(id string, q url.Values) string { return withQuery(SweepURL(id), q) }
+
 // SweepPartURL is a part of a sweep, such as its stream, or takes a command.
 func SweepPartURL(id, part string) string { return SweepURL(id) + "/" + part }
 
@@ -61,6 +64,7 @@ type SweepView struct {
 	Page
 
 	Head   SweepHead
+	Curves SweepCurves
 	Plots  Plots
 	Runs   SweepRuns
 	Space  SweepSpace
@@ -95,6 +99,16 @@ type SweepFigure struct {
 	Bar             *ui.Bar
 	Share           string // of a bar of one colour, "68%"
 	ShareText       string
+}
+
+// SweepCurves are the curves of one metric of the best runs. The rows of the table are their legend.
+type SweepCurves struct {
+	CompareCurves
+
+	ID      string
+	Metric  string // "" without curves
+	Metrics []ui.Option
+	Empty   string // why there are no curves
 }
 
 // SweepRuns is a page of the runs of a sweep.
@@ -136,6 +150,7 @@ type SweepRunRow struct {
 	Index       int
 	Rank        string
 	Name, URL   string // of its execution, if there is one
+	Title       string // the name that a person gave the execution, "" for none
 	ExecutionID string
 	Style       RunStyle // of its execution in the charts
 	State       SweepState
@@ -190,8 +205,12 @@ type SweepStop struct {
 // Element ids of the parts of the page that the stream replaces.
 const (
 	sweepHeadID = "sweep-head"
-	sweepRunsID = "runs"
-	sweepListID = "sweep-list"
+	curvesID    = "curves"
+	drawnID     = "curves-drawn"
+
+	curvesMetricID = "curves-metric"
+	sweepRunsID    = "runs"
+	sweepListID    = "sweep-list"
 )
 
 // SweepHeadSelector selects the element whose data-version changes with the runs.

@@ -61,7 +61,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	group(root, "workflows", "Workflows and executions:",
-		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newOptionsCommand(), newPresetCommand(), newSweepCommand(), newScheduleCommand(), newBackfillCommand(), newTriggerCommand(), newEventsCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newCompareCommand(), newDiffCommand(), newLineageCommand(), newModelCommand(), newDatasetCommand(), newReportCommand(), newLogsCommand(), newWhyCommand())...)
+		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newOptionsCommand(), newPresetCommand(), newSweepCommand(), newScheduleCommand(), newBackfillCommand(), newTriggerCommand(), newEventsCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newLabelCommand(), newCompareCommand(), newDiffCommand(), newLineageCommand(), newModelCommand(), newDatasetCommand(), newReportCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
 		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newDeleteCommand(), newNodeCommand())
 	group(root, "resources", "Limits, storage, connections, pools and notifications:", newQuotaCommand(), newSemaphoresCommand(), newConnectionCommand(), newSecretCommand(), newSecretStoreCommand(), newPoolCommand(), newNotificationCommand(), newInboxCommand(), newMetaflowCommand(), newGCCommand())

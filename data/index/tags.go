@@ -31,6 +31,13 @@ type Labels struct {
 	Note string
 }
 
+// Labelled are the name and the labels of an execution after a change.
+type Labelled struct {
+	Labels
+
+	Name string
+}
+
 // Change changes the labels of an execution. A nil Note leaves the note, "" removes it; so does Name
 // with the name.
 type Change struct {
@@ -153,7 +160,7 @@ func (s *Service) Labels(ctx context.Context, executions []uuid.UUID) (map[uuid.
 
 // Label changes the name, the tags and the note of an execution. It requires permission to launch in its
 // project.
-func (s *Service) Label(ctx context.Context, execution uuid.UUID, c Change) (Labels, error) {
+func (s *Service) Label(ctx context.Context, execution uuid.UUID, c Change) (Labelled, error) {
 	return s.label(ctx, execution, c, false)
 }
 
@@ -166,26 +173,27 @@ func (s *Service) CheckLabel(ctx context.Context, execution uuid.UUID, c Change)
 // errDry ends the transaction of a change that is only checked.
 var errDry = errors.New("index: a dry run")
 
-func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry bool) (Labels, error) {
+func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry bool) (Labelled, error) {
 	if _, err := auth.SignedIn(ctx); err != nil {
-		return Labels{}, err
+		return Labelled{}, err
 	}
 	if err := c.check("add"); err != nil {
-		return Labels{}, err
+		return Labelled{}, err
 	}
 	absent := apperr.New(apperr.NotFound, "There is no execution %s.", execution)
 	place, err := s.queries.ExecutionPlace(ctx, execution)
 	if db.IsNoRows(err) {
-		return Labels{}, absent
+		return Labelled{}, absent
 	}
 	if err != nil {
-		return Labels{}, fmt.Errorf("project of execution %s: %w", execution, err)
+		return Labelled{}, fmt.Errorf("project of execution %s: %w", execution, err)
 	}
 	subject, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, place.ProjectID, absent)
 	if err != nil {
-		return Labels{}, err
+		return Labelled{}, err
 	}
-	var before, after Labels
+	var before Labels
+	after := Labelled{Name: place.Name}
 	err = db.Tx(ctx, s.cfg.Pool, func(_ pgx.Tx, q *db.Queries) error {
 		removed, err := q.LockLabelled(ctx, execution)
 		if db.IsNoRows(err) || removed { // nothing would remove the labels
@@ -201,7 +209,7 @@ func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry 
 		if err := s.apply(ctx, q, execution, subject.Name, c); err != nil {
 			return err
 		}
-		if after, err = labelsOf(ctx, q, execution); err != nil {
+		if after.Labels, err = labelsOf(ctx, q, execution); err != nil {
 			return err
 		}
 		if len(after.Tags) > maxTags {
@@ -214,6 +222,7 @@ func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry 
 		renamed := c.Name != nil && *c.Name != place.Name
 		if renamed {
 			was["name"], is["name"] = place.Name, *c.Name
+			after.Name = *c.Name
 			if err := q.RenameExecution(ctx, *c.Name, execution); err != nil {
 				return err
 			}
@@ -229,10 +238,10 @@ func (s *Service) label(ctx context.Context, execution uuid.UUID, c Change, dry 
 		})
 	})
 	if errors.Is(err, errDry) {
-		return before, nil
+		return Labelled{Labels: before, Name: place.Name}, nil
 	}
 	if err != nil {
-		return Labels{}, fmt.Errorf("label execution %s: %w", execution, err)
+		return Labelled{}, fmt.Errorf("label execution %s: %w", execution, err)
 	}
 	return after, nil
 }

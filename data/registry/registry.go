@@ -309,6 +309,27 @@ func requestOf(r db.GetModelRequestRow, subject auth.Subject) (Request, error) {
 	return q, nil
 }
 
+// Version returns a version of a model of the caller's project. It is NotFound without one.
+func (s *Service) Version(ctx context.Context, name, version string) (Version, error) {
+	subject, err := auth.Authorize(ctx, auth.CatalogueRead)
+	if err != nil {
+		return Version{}, err
+	}
+	e, err := s.find(ctx, name, version)
+	if err != nil {
+		return Version{}, err
+	}
+	row, err := s.queries.ModelVersion(ctx, e.ID, subject.ProjectID)
+	if err != nil {
+		return Version{}, fmt.Errorf("version of %s: %w", name, err)
+	}
+	aliases, err := s.aliases(ctx, subject.ProjectID, &Model{Name: name})
+	if err != nil {
+		return Version{}, err
+	}
+	return versionOf(row, aliases)
+}
+
 // find returns a version of a model of the caller's project.
 func (s *Service) find(ctx context.Context, name, version string) (catalogue.Entry, error) {
 	if version == "" {

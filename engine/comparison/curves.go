@@ -41,9 +41,10 @@ type Curve struct {
 type Curves struct {
 	Executions []query.Execution
 	Curves     []Curve
-	Of         int  // how many curves there are
-	Live       bool // an execution has not ended
-	Partial    bool // ClickHouse did not respond, so that earlier points are missing
+	Together   []uuid.UUID // the executions whose styles differ; nil: Executions
+	Of         int         // how many curves there are
+	Live       bool        // an execution has not ended
+	Partial    bool        // ClickHouse did not respond, so that earlier points are missing
 }
 
 // Curves reads the curves of a metric. The attempts of a node are one curve: a retry that continues
@@ -166,7 +167,7 @@ func (c Curves) Frame(slots int, keys []string) curve.Frame {
 		points = append(points, line)
 	}
 	f := curve.NewFrame(points, slots)
-	styles := Styles(c.Executions)
+	styles := c.styles()
 	names, parts, of := c.names()
 	for i := range f.Lines {
 		at := c.Curves[i].Index
@@ -180,6 +181,22 @@ func (c Curves) Frame(slots int, keys []string) curve.Frame {
 		groups[i] = keys[one.Index]
 	}
 	return f.Group(groups)
+}
+
+// styles are the styles of the executions. Those of a page that draws more executions differ in the
+// same way there.
+func (c Curves) styles() []curve.Style {
+	if c.Together == nil {
+		return Styles(c.Executions)
+	}
+	all := curve.Styles(c.Together)
+	styles := make([]curve.Style, len(c.Executions))
+	for i, e := range c.Executions {
+		if at := slices.Index(c.Together, e.ID); at >= 0 {
+			styles[i] = all[at]
+		}
+	}
+	return styles
 }
 
 // Styles are the styles of executions that a page draws together, for its charts and its legend.

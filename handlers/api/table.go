@@ -61,7 +61,7 @@ func (h *tableAPI) mount(api *operations) {
 	operation(api, get("group-executions", "/executions/groups", "Group executions by a value, with aggregated columns", "Executions"), h.apiGroups)
 	operation(api, get("complete-query", "/executions/complete", "Complete an execution query with names, operators and values", "Executions"), h.apiComplete)
 	operation(api, get("search-logs", "/executions/lines", "Search the logs of many executions", "Logs and metrics"), h.apiLines)
-	operation(api, post("label-execution", "/executions/{execution_id}/labels", "Change the tags and note of an execution", "Executions"), h.apiLabel)
+	operation(api, post("label-execution", "/executions/{execution_id}/labels", "Change the name, the tags and the note of an execution", "Executions"), h.apiLabel)
 	operation(api, post("command-executions", "/executions/bulk", "Cancel, resume, tag or delete many executions", "Executions"), h.apiBulk)
 }
 
@@ -180,7 +180,7 @@ func (h *tableAPI) apiLabel(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return reply(contract.LabelBody{Tags: append([]string{}, labels.Tags...), Note: labels.Note}), nil
+	return reply(contract.LabelBody{Name: labels.Name, Tags: append([]string{}, labels.Tags...), Note: labels.Note}), nil
 }
 
 func (h *tableAPI) apiBulk(ctx context.Context, in *struct {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/comparison/curve"
@@ -99,6 +101,9 @@ func (f figures) MarshalJSON() ([]byte, error) {
 
 // read reads the curves that the address selects.
 func (h *Pages) read(r *http.Request, points int) (choice, comparison.Curves, error) {
+	if r.URL.Query().Get(sweepKey) != "" {
+		return h.readSweep(r, points)
+	}
 	c, err := h.choose(r)
 	if err != nil {
 		return c, comparison.Curves{}, err
@@ -109,6 +114,35 @@ func (h *Pages) read(r *http.Request, points int) (choice, comparison.Curves, er
 	read, err := h.Comparison.Curves(r.Context(), comparison.CurvesRequest{
 		Executions: c.texts(), Metric: c.q.Get("metric"), Axis: label.Axis(c.q.Get("x")), Points: points,
 	})
+	return c, read, err
+}
+
+// sweepKey is the parameter that selects the best runs of a sweep in place of executions.
+const sweepKey = "sweep"
+
+// readSweep reads the curves of the best runs of a sweep. The address stays the same while runs start and
+// end. It has curves as long as the sweep can have more runs.
+func (h *Pages) readSweep(r *http.Request, points int) (choice, comparison.Curves, error) {
+	c := choice{q: r.URL.Query()}
+	id, err := uuid.Parse(c.q.Get(sweepKey))
+	if err != nil {
+		return c, comparison.Curves{}, apperr.New(apperr.NotFound, "There is no sweep %q.", c.q.Get(sweepKey))
+	}
+	if c.q.Get("metric") == "" {
+		return c, comparison.Curves{}, apperr.New(apperr.Invalid, "Name a metric.")
+	}
+	charted, err := h.Sweeps.Charted(r.Context(), id, comparison.Most)
+	if err != nil {
+		return c, comparison.Curves{}, err //nolint:wrapcheck // it names its context
+	}
+	c.ids = charted.Executions
+	if len(c.ids) == 0 {
+		return c, comparison.Curves{Live: !charted.Ended}, nil
+	}
+	read, err := h.Comparison.Curves(r.Context(), comparison.CurvesRequest{
+		Executions: c.texts(), Metric: c.q.Get("metric"), Axis: label.Axis(c.q.Get("x")), Points: points,
+	})
+	read.Together, read.Live = charted.All, read.Live || !charted.Ended
 	return c, read, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/handlers/page"
 )
 
@@ -19,6 +20,7 @@ type Config struct {
 	Now        func() time.Time
 	Comparison *comparison.Service
 	Executions *query.Reader
+	Sweeps     *sweep.Service
 	PublicURL  string
 	Page       *page.Shell
 }

@@ -75,7 +75,7 @@ func (h *lists) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 	if err != nil {
 		return err
 	}
-	status, err := h.fillGrid(r, &m, request)
+	status, err := h.fillGrid(r, &m, where, request)
 	if err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func (h *lists) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 }
 
 // fillGrid reads the table. A mistake, and a missing ClickHouse, are shown on the page.
-func (h *lists) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) (int, error) {
-	err := h.readGrid(r, m, request)
+func (h *lists) fillGrid(r *http.Request, m *views.ExecutionGrid, where search.Expr, request index.Query) (int, error) {
+	err := h.readGrid(r, m, where, request)
 	switch {
 	case apperr.Is(err, apperr.Unavailable):
 		m.Failed = apperr.MessageOf(err)
@@ -101,7 +101,7 @@ func (h *lists) fillGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	return http.StatusOK, nil
 }
 
-func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.Query) error {
+func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, where search.Expr, request index.Query) error {
 	q, clock := r.URL.Query(), h.Page.Clock(r)
 	grouped := q.Get("group") != ""
 	page := request
@@ -118,14 +118,19 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, request index.
 	}
 	m.GroupBy, m.Shown, m.ChartEntries = groupOptions(q, m.Query.Fields), gridColumns(q, found.Columns), chartEntries(q)
 	shown := found.Executions
+	best, err := h.directions(r.Context(), request.Sort, where, found)
+	if err != nil {
+		return err
+	}
 	if grouped {
-		if shown, err = h.fillGroups(r, m, request); err != nil {
+		if shown, err = h.fillGroups(r, m, request, best); err != nil {
 			return err
 		}
 	} else {
 		m.Columns = m.Shown
 		m.Sized = sized(m.Columns)
-		m.Rows = pinCells(table.Rows(clock, found), found.Columns)
+		m.Rows = pinCells(editable(r.Context(), table.Rows(clock, found), found.Executions), found.Columns)
+		best.markBest(found.Columns, rowSet{m.Rows, found})
 		h.pageGrid(q, m, found)
 	}
 	by := ""
@@ -288,6 +293,10 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 	}
 	clock, q, sent := h.Page.Clock(r), r.URL.Query(), page.SentPieces{}
 	mark := streamMarks(q, first.Executions, shown)
+	best, err := h.directions(r.Context(), request.Sort, where, first)
+	if err != nil {
+		return err
+	}
 	q.Del("top")
 	h.Page.OnHints(r, stream, h.Executions.Watches.WatchAll(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		found, err := h.Table.Find(ctx, request)
@@ -297,8 +306,9 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 		clock.Now = h.Now()
 		var rows []views.GridRow
 		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
-		all := pinCells(table.Rows(clock, found), found.Columns)
+		all := pinCells(editable(ctx, table.Rows(clock, found), found.Executions), found.Columns)
 		mark(all)
+		best.markBest(found.Columns, rowSet{all, found})
 		for _, row := range all {
 			id, _ := uuid.Parse(row.ID)
 			if !shown[id] {

@@ -26,7 +26,7 @@ const (
 )
 
 // fillGroups reads the groups of a table, and returns the executions of those that are open.
-func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request index.Query) (shown []query.Execution, err error) {
+func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request index.Query, best directions) (shown []query.Execution, err error) {
 	q, ctx := r.URL.Query(), r.Context()
 	by, err := h.Table.Index.GroupBy(ctx, q.Get("group"))
 	if err != nil {
@@ -48,6 +48,7 @@ func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request inde
 		m.Groups.More = fmt.Sprintf("The %d largest of %s. Add a condition to see the others.", len(groups), units.Plural(total, "group", "groups"))
 	}
 	open := openGroups(q)
+	var sets []rowSet
 	for i, g := range groups {
 		one := h.gridGroup(q, by, g, columns)
 		one.ID = fmt.Sprintf("group-%d", i+1)
@@ -58,26 +59,28 @@ func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request inde
 			if err != nil {
 				return nil, err
 			}
-			shown = append(shown, found...)
+			shown = append(shown, found.Executions...)
+			sets = append(sets, rowSet{one.Rows, found})
 		}
 		m.Groups.Groups = append(m.Groups.Groups, one)
 	}
+	best.markBest(columns, sets...)
 	return shown, nil
 }
 
 // openGroup reads the first executions of a group.
-func (h *lists) openGroup(ctx context.Context, clock ui.Clock, into *views.GridGroup, request index.Query, of search.Expr) ([]query.Execution, error) {
+func (h *lists) openGroup(ctx context.Context, clock ui.Clock, into *views.GridGroup, request index.Query, of search.Expr) (table.Page, error) {
 	request.And = append(slices.Clone(request.And), of)
 	request.Limit, request.After, request.Counted = groupRows, "", true
 	found, err := h.Table.Find(ctx, request)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	into.Rows = table.Rows(clock, found)
+	into.Rows = editable(ctx, table.Rows(clock, found), found.Executions)
 	if found.Total > len(into.Rows) {
 		into.Rest = "All " + units.Plural(found.Total, "execution", "executions")
 	}
-	return found.Executions, nil
+	return found, nil
 }
 
 func (h *lists) gridGroup(q url.Values, by index.Column, g index.Group, columns []index.Column) views.GridGroup {

@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/index"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
@@ -27,10 +29,20 @@ func (x *executionView) loadLabels(ctx context.Context) error {
 	return err
 }
 
+// editable links the forms of the labels of executions to their rows, for those who may change them.
+func editable(ctx context.Context, rows []views.GridRow, of []query.Execution) []views.GridRow {
+	for i, e := range of {
+		if mayKeep(ctx, e.ProjectID) {
+			rows[i].EditURL = views.LabelsURL(rows[i].ID)
+		}
+	}
+	return rows
+}
+
 // labelled is the name, the tags and the note of the execution, with their form for those who may
 // change them.
 func (x *executionView) labelled() views.ExecutionLabels {
-	l := views.ExecutionLabels{Name: x.Name, Tags: x.labels.Tags, Note: x.labels.Note}
+	l := views.ExecutionLabels{Name: x.Name, Short: label.ShortID(x.ID), Tags: x.labels.Tags, Note: x.labels.Note}
 	if x.mayKeep {
 		l.EditURL = views.LabelsURL(x.ID.String())
 		l.Form = views.LabelForm{
@@ -41,7 +53,7 @@ func (x *executionView) labelled() views.ExecutionLabels {
 	return l
 }
 
-// labelsPage is the form for readers without JavaScript.
+// labelsPage is the form for readers without JavaScript, or the editor of one label for the script.
 func (h *Pages) labelsPage(w http.ResponseWriter, r *http.Request) error {
 	x, err := h.loadExecution(r)
 	if err != nil {
@@ -50,7 +62,23 @@ func (h *Pages) labelsPage(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Table.Index.CheckLabel(r.Context(), x.ID, index.Change{}); err != nil {
 		return err
 	}
-	return h.drawLabels(w, r, http.StatusOK, x, x.labelled().Form)
+	f := x.labelled().Form
+	if field := r.URL.Query().Get(labelKey); field != "" {
+		return editLabel(w, r, http.StatusOK, field, f)
+	}
+	return h.drawLabels(w, r, http.StatusOK, x, f)
+}
+
+// labelKey is the parameter with the label that the script edits in place.
+const labelKey = "field"
+
+// editLabel draws the editor of one label.
+func editLabel(w http.ResponseWriter, r *http.Request, status int, field string, f views.LabelForm) error {
+	if !slices.Contains([]string{views.LabelName, views.LabelTags, views.LabelNote}, field) {
+		return apperr.New(apperr.NotFound, "%s is not a label of an execution.", strconv.Quote(field))
+	}
+	f.URL += "?" + url.Values{labelKey: {field}}.Encode()
+	return web.Render(w, r, status, views.LabelEditorView(views.LabelEditor{LabelForm: f, Label: field}))
 }
 
 // saveLabels changes what differs from the values that the form showed, so that concurrent changes
@@ -79,7 +107,14 @@ func (h *Pages) saveLabels(w http.ResponseWriter, r *http.Request) error {
 				f.TagsError = field.Message
 			}
 		}
+		if field := r.URL.Query().Get(labelKey); field != "" {
+			return editLabel(w, r, http.StatusUnprocessableEntity, field, f)
+		}
 		return h.drawLabels(w, r, http.StatusUnprocessableEntity, x, f)
+	}
+	if r.URL.Query().Get(labelKey) != "" {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
 	}
 	http.Redirect(w, r, views.ExecutionURL(x.ID.String()), http.StatusSeeOther)
 	return nil

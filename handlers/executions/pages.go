@@ -73,6 +73,7 @@ type lists struct {
 	Table      *table.Service
 	Views      *view.Service
 	Metaflow   *metaflow.Service
+	Sweeps     *sweep.Service
 	Rows       *Rows
 	Page       *page.Shell
 }
@@ -91,7 +92,7 @@ func New(c Config) *Pages {
 		Config: c,
 		lists: &lists{
 			Log: c.Log, Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Table: c.Table,
-			Views: c.Views, Metaflow: c.Metaflow, Models: c.Models, Rows: c.Rows, Page: c.Page,
+			Views: c.Views, Metaflow: c.Metaflow, Models: c.Models, Sweeps: c.Sweeps, Rows: c.Rows, Page: c.Page,
 		},
 		grids: &nodeGrids{Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Page: c.Page},
 	}

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -45,14 +44,12 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 	}
 	x := &shown{model: model, clock: h.Page.Clock(r), version: &model.Versions[0]}
 	if version != "" {
-		i := slices.IndexFunc(model.Versions, func(v registry.Version) bool { return v.Version == version })
+		v, err := h.versionOf(r.Context(), x, version)
 		switch {
-		case i >= 0:
-			x.version = &model.Versions[i]
-		case model.Production != nil && model.Production.Version == version:
-			x.version = model.Production
-		case r.Method == http.MethodGet:
-			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Open an older page.", model.Name, version)
+		case err == nil:
+			x.version = v
+		case r.Method == http.MethodGet || !apperr.Is(err, apperr.NotFound):
+			return err
 		}
 	}
 	if err := h.versus(r, x); err != nil {
@@ -133,6 +130,8 @@ type shown struct {
 	version *registry.Version
 	against *registry.Version // compared with it; nil: none
 	madeBy  [2]uuid.UUID      // the executions that made against and version
+	inputs  views.ModelDifferences
+	sources views.ModelDifferences
 	clock   ui.Clock
 }
 
@@ -213,78 +212,6 @@ func (x *shown) row(v registry.Version) views.ModelVersion {
 		row.Facts = append(row.Facts, ui.Fact{Name: "Size", Value: units.Bytes(v.Blob.Size)})
 	}
 	return row
-}
-
-// compared are the metrics of the version and of the one that it is compared with.
-func (x *shown) compared() views.ModelComparison {
-	c := views.ModelComparison{Title: "Metrics of " + x.version.Version, Now: x.version.Version, FormURL: x.url("")}
-	var before catalogue.Entry
-	if p := x.against; p != nil {
-		before, c.Before = p.Entry, p.Version
-		c.Title = x.version.Version + " against " + p.Version
-		if p.Stage == registry.Production {
-			c.Title = x.version.Version + " against production"
-		}
-		c.Foot = "Measured on " + cmp.Or(x.version.TestSet(), "an unknown test set") + "; " + p.Version + " was measured on " + cmp.Or(p.TestSet(), "an unknown test set") + "."
-		if p.From != nil && x.version.From != nil && *p.From != *x.version.From {
-			c.Links = append(c.Links, ui.Action{Name: "Compare the artifacts", Icon: "table", URL: views.ArtifactCompareURL([]string{p.From.String(), x.version.From.String()})})
-		}
-		if made := x.madeBy; made[0] != uuid.Nil && made[1] != uuid.Nil && made[0] != made[1] {
-			c.Links = append(c.Links, ui.Action{Name: "Compare the executions", Icon: "runs", URL: views.CompareURL(made[0].String(), made[1].String())})
-		}
-	}
-	for _, v := range x.model.Versions {
-		if v.ID == x.version.ID {
-			continue
-		}
-		o := ui.Option{Value: v.Version, Name: v.Version, Selected: x.against != nil && v.ID == x.against.ID}
-		if v.Stage != registry.None {
-			o.Name += ", " + string(v.Stage)
-		}
-		c.Choose = append(c.Choose, o)
-	}
-	for _, r := range registry.Compare(before, x.version.Entry, x.model.Policy.Rules) {
-		row := views.ModelMetric{Name: r.Name, Before: figure(r.Before), Now: figure(r.Now)}
-		if r.Before != nil && r.Now != nil {
-			row.Difference = fmt.Sprintf("%+.4g", *r.Now-*r.Before)
-		}
-		switch {
-		case r.Improved:
-			row.Verdict = "better"
-		case r.Worse:
-			row.Verdict = "worse"
-		}
-		c.Rows = append(c.Rows, row)
-	}
-	return c
-}
-
-// versus selects the version to compare with: the one in the address, or else the one in
-// production.
-func (h *Pages) versus(r *http.Request, x *shown) error {
-	if p := x.model.Production; p != nil && p.ID != x.version.ID {
-		x.against = p
-	}
-	if name := r.URL.Query().Get("against"); name != "" {
-		i := slices.IndexFunc(x.model.Versions, func(v registry.Version) bool { return v.Version == name })
-		if i < 0 && (x.against == nil || x.against.Version != name) {
-			return apperr.New(apperr.NotFound, "The newest versions of %s do not include %s. Open an older page.", x.model.Name, name)
-		}
-		if i >= 0 && x.model.Versions[i].ID != x.version.ID {
-			x.against = &x.model.Versions[i]
-		}
-	}
-	if x.against == nil {
-		return nil
-	}
-	for i, e := range []catalogue.Entry{x.against.Entry, x.version.Entry} {
-		id, err := h.Registry.MadeBy(r.Context(), e)
-		if err != nil {
-			return err
-		}
-		x.madeBy[i] = id
-	}
-	return nil
 }
 
 func (x *shown) signature() []views.ModelTensor {

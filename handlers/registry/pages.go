@@ -10,6 +10,8 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/engine/comparison"
+	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -20,9 +22,11 @@ import (
 
 // Config contains the dependencies of the pages.
 type Config struct {
-	Registry  *registry.Service
-	Artifacts *artifact.Service
-	Page      *page.Shell
+	Registry   *registry.Service
+	Artifacts  *artifact.Service
+	Comparison *comparison.Service
+	Lineage    *lineage.Service
+	Page       *page.Shell
 }
 
 // Pages are the pages of models. They are safe for concurrent use.

@@ -11,18 +11,22 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// rowsKey is the parameter of a stream with the numbers of the runs in the order in which the page shows
-// them.
-const rowsKey = "rows"
+// Parameters of a stream: the numbers of the runs in the order in which the page shows them, and the
+// number of metrics that it offers.
+const (
+	rowsKey    = "rows"
+	metricsKey = "metrics"
+)
 
-// streamURL is the stream of a page with these rows.
-func streamURL(id string, q url.Values, rows []views.SweepRunRow) string {
+// streamURL is the stream of a page.
+func streamURL(id string, q url.Values, v views.SweepView) string {
 	next := url.Values{}
 	maps.Copy(next, q)
-	texts := make([]string, len(rows))
-	for i, r := range rows {
+	texts := make([]string, len(v.Runs.Rows))
+	for i, r := range v.Runs.Rows {
 		texts[i] = strconv.Itoa(r.Index)
 	}
+	next.Set(metricsKey, strconv.Itoa(len(v.Curves.Metrics)))
 	next.Set(rowsKey, strings.Join(texts, ","))
 	return views.SweepPartURL(id, "stream") + "?" + next.Encode()
 }

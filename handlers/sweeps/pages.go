@@ -12,6 +12,8 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/telemetry"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -19,9 +21,11 @@ import (
 
 // Config contains the dependencies of the pages.
 type Config struct {
-	Now    func() time.Time
-	Sweeps *sweep.Service
-	Page   *page.Shell
+	Now        func() time.Time
+	Sweeps     *sweep.Service
+	Executions *query.Reader
+	Telemetry  *telemetry.Service
+	Page       *page.Shell
 }
 
 // Pages are the pages of sweeps. They are safe for concurrent use.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/sweep/space"
@@ -44,7 +46,7 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 		return views.SweepRuns{}, err
 	}
 	styles := stylesOf(all) // a page of the table draws its runs as the charts do
-	m := views.SweepRuns{ID: s.ID.String(), Caption: "Runs of this sweep", Total: units.Number(int64(total)), Columns: columns(s, sort), Pager: ui.Pager{InOrder: true}}
+	m := views.SweepRuns{ID: s.ID.String(), Caption: "Runs of this sweep", Total: units.Number(int64(total)), Columns: columns(s, sort, q), Pager: ui.Pager{InOrder: true}}
 	for _, r := range found {
 		row := runRow(s, r)
 		if r.ExecutionID != nil {
@@ -54,7 +56,8 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 	}
 	m.Pager.Text = "Rows " + units.Number(int64(min(after+1, total))) + " to " + units.Number(int64(after+len(found))) + " of " + units.Number(int64(total))
 	to := func(after int) string {
-		q := url.Values{"sort": {sort}}
+		q := kept(q)
+		q.Set("sort", sort)
 		if after > 0 {
 			q.Set("after", strconv.Itoa(after))
 		}
@@ -69,6 +72,31 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 	}
 	m.TableURL = runTableURL(s)
 	return m, best(ctx, study, &m)
+}
+
+// nameRuns adds the names that people gave the executions of runs. The sweep itself names them by their
+// number, which the table has.
+func (h *Pages) nameRuns(ctx context.Context, rows []views.SweepRunRow) error {
+	var ids []uuid.UUID
+	at := map[uuid.UUID]int{}
+	for i, r := range rows {
+		if id, err := uuid.Parse(r.ExecutionID); err == nil {
+			ids, at[id] = append(ids, id), i
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := h.Executions.Named(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if row := &rows[at[e.ID]]; !strings.HasSuffix(e.Name, "run "+strconv.Itoa(row.Index+1)) {
+			row.Title = e.Name
+		}
+	}
+	return nil
 }
 
 // runTableURL is the table of the runs with the varied inputs and the objective, the best first, and
@@ -135,7 +163,7 @@ func best(ctx context.Context, study sweep.Study, m *views.SweepRuns) error {
 
 // columns are the columns of the table. A heading sorts by its column, and reverses the order
 // when pressed again.
-func columns(s sweep.Sweep, sort string) []views.SweepColumn {
+func columns(s sweep.Sweep, sort string, q url.Values) []views.SweepColumn {
 	sorted, descending := strings.CutPrefix(sort, "-")
 	column := func(name, title, key string, number bool) views.SweepColumn {
 		c := views.SweepColumn{Name: name, Title: title, Number: number}
@@ -154,7 +182,9 @@ func columns(s sweep.Sweep, sort string) []views.SweepColumn {
 				c.Sorted = "descending"
 			}
 		}
-		c.URL = views.SweepRunsURL(s.ID.String(), url.Values{"sort": {next}})
+		to := kept(q)
+		to.Set("sort", next)
+		c.URL = views.SweepRunsURL(s.ID.String(), to)
 		return c
 	}
 	names := shortNames(s.Space)

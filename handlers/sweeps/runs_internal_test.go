@@ -77,7 +77,7 @@ func TestResultsDoNotMoveRows(t *testing.T) {
 		}
 		return m
 	}
-	u, err := url.Parse(streamURL("x", url.Values{"sort": {"objective"}}, table(3, 1, 2).Rows))
+	u, err := url.Parse(streamURL("x", url.Values{"sort": {"objective"}}, views.SweepView{Runs: *table(3, 1, 2)}))
 	require.NoError(t, err)
 	require.Equal(t, "objective", u.Query().Get("sort"))
 	order := orderOf(u.Query())

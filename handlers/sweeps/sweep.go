@@ -32,7 +32,7 @@ func (h *Pages) sweep(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v, err := h.read(r.Context(), h.Page.Clock(r), id, r.URL.Query())
+	v, err := h.read(r.Context(), h.Page.Clock(r), id, r.URL.Query(), true)
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,8 @@ func (h *Pages) sweep(w http.ResponseWriter, r *http.Request) error {
 	return web.Render(w, r, http.StatusOK, views.SweepPage(v))
 }
 
-// read reads the data of the page.
-func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Values) (views.SweepView, error) {
+// read reads the data of the page, with the metrics that the curves can show if the page needs them.
+func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Values, metrics bool) (views.SweepView, error) {
 	study, err := h.Sweeps.Study(ctx, id)
 	if err != nil {
 		return views.SweepView{}, err
@@ -50,6 +50,9 @@ func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Va
 	s := study.Sweep
 	runs, err := runsView(ctx, study, q)
 	if err != nil {
+		return views.SweepView{}, err
+	}
+	if err := h.nameRuns(ctx, runs.Rows); err != nil {
 		return views.SweepView{}, err
 	}
 	if runs.Empty = "The first runs are about to be launched."; s.Method == sweep.TPE {
@@ -62,6 +65,9 @@ func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Va
 		runs.Ended, runs.Empty = true, "The sweep ended before its first run."
 	}
 	v := views.SweepView{Head: Head(ctx, clock, s), Runs: runs, Space: spaceView(s)}
+	if v.Curves, err = h.curves(ctx, study, q, metrics); err != nil {
+		return v, err
+	}
 	v.Plots = views.Plots{
 		Name: s.Name, DataURL: views.SweepPartURL(id.String(), "runs.json"), VersionOf: views.SweepHeadSelector(),
 		Importance: importanceView(s, study.Importance),
@@ -74,7 +80,7 @@ func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Va
 		}
 	}
 	if !s.State.Ended() {
-		v.Stream = streamURL(id.String(), q, runs.Rows)
+		v.Stream = streamURL(id.String(), q, v)
 	}
 	return v, nil
 }
@@ -93,15 +99,26 @@ func (h *Pages) sweepStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	clock, sent, order := h.Page.Clock(r), page.SentPieces{}, orderOf(r.URL.Query())
+	known, _ := strconv.Atoi(r.URL.Query().Get(metricsKey)) // on the page
 	h.Page.OnHints(r, stream, h.Page.Ticks(r.Context()), page.ListInterval, func(ctx context.Context) error {
 		clock.Now = h.Now()
-		v, err := h.read(ctx, clock, id, r.URL.Query())
+		v, err := h.read(ctx, clock, id, r.URL.Query(), known < 2)
 		if err != nil {
 			return err
 		}
 		order = keepOrder(&v.Runs, order)
-		if sent.Changed("sweep", []any{v.Head, v.Runs, v.Plots.Importance}) {
-			if err := stream.SendComponent(ctx, "", "", views.SweepUpdate(v.Head, v.Runs, v.Plots.Importance)); err != nil {
+		if n := len(v.Curves.Metrics); known < 2 && n > known {
+			update := views.SweepMetricsUpdate(v.Curves)
+			if known == 0 {
+				update = views.SweepCurvesUpdate(v.Curves)
+			}
+			known = n
+			if err := stream.SendComponent(ctx, "", "", update); err != nil {
+				return err //nolint:wrapcheck // it names its context
+			}
+		}
+		if sent.Changed("sweep", []any{v.Head, v.Curves.Note, v.Runs, v.Plots.Importance}) {
+			if err := stream.SendComponent(ctx, "", "", views.SweepUpdate(v.Head, v.Curves, v.Runs, v.Plots.Importance)); err != nil {
 				return err //nolint:wrapcheck // it names its context
 			}
 		}

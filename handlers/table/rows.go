@@ -21,6 +21,9 @@ import (
 // CellShown is the number of characters of a value in a cell.
 const CellShown = 60
 
+// wholeShown is the number of characters of a shortened value in the tooltip of its cell.
+const wholeShown = 600
+
 // Parse reads a query with the names of the caller's project.
 func (s *Service) Parse(ctx context.Context, where string, now time.Time) (*search.Names, search.Expr, error) {
 	read := s.Index.Fields // a list without a query needs no ClickHouse
@@ -109,9 +112,13 @@ func gridCell(clock ui.Clock, c index.Column, v any) views.GridCell {
 	case []string:
 		cell.Tags = v
 	case string:
-		cell.Text = ui.Short(v, CellShown)
+		if cell.Text = ui.Short(v, CellShown); cell.Text != v {
+			cell.Whole = ui.Short(v, wholeShown)
+		}
 	}
 	switch c.Path {
+	case "name", "tags", "note":
+		cell.Label = c.Path
 	case "state":
 		cell.Text = ui.Word(cell.Text)
 	case "sweep":

@@ -5,6 +5,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,8 +46,54 @@ func (s *Service) Find(ctx context.Context, q index.Query) (Page, error) {
 	for i, row := range r.Rows {
 		ids[i], p.Values[row.ID] = row.ID, row.Values
 	}
-	p.Executions, err = s.Executions.Named(ctx, ids)
-	return p, err
+	if p.Executions, err = s.Executions.Named(ctx, ids); err != nil {
+		return p, err
+	}
+	return p, s.setLabels(ctx, p)
+}
+
+// setLabels replaces the names, tags and notes of the index, which follows changes within seconds, so
+// that people see what they have just saved.
+func (s *Service) setLabels(ctx context.Context, p Page) error {
+	at := map[string]int{"name": -1, "tags": -1, "note": -1}
+	labelled := false
+	for i, c := range p.Columns {
+		if _, label := at[c.Path]; label {
+			at[c.Path], labelled = i, true
+		}
+	}
+	if !labelled || len(p.Executions) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(p.Executions))
+	for i, e := range p.Executions {
+		ids[i] = e.ID
+	}
+	labels, err := s.Index.Labels(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, e := range p.Executions {
+		values := slices.Clone(p.Values[e.ID])
+		set := func(name string, value any) {
+			if i := at[name]; i >= 0 && i < len(values) {
+				values[i] = value
+			}
+		}
+		set("name", present(e.Name))
+		set("note", present(labels[e.ID].Note))
+		set("tags", append([]string{}, labels[e.ID].Tags...))
+		p.Values[e.ID] = values
+	}
+	return nil
+}
+
+// present is a text as the value of a column: nil without one.
+func present(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
 }
 
 // Conditions are the conditions of a filter, without its pages. A filter on what executions wait

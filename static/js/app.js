@@ -31,6 +31,7 @@ const parts = [
   ["[data-run-table]", "./runtable.js"],
   ["[data-select-all]", "./selection.js"],
   ["[data-run-charts]", "./runcharts.js"],
+  ["[data-editor]", "./labels.js"],
   ["[data-brush]", "./facets.js"],
   ["[data-plots]", "./plots/main.js"],
   ["[data-renderer]", "./renderers.js"],

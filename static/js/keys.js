@@ -37,6 +37,7 @@ function act(event) {
   if (event.key === "j") walk(1);
   if (event.key === "k") walk(-1);
   if (event.key === "x") document.activeElement.closest("tr")?.querySelector("input[name=id]")?.click();
+  if (event.key === "r") rename(event);
   if (event.key === "/") {
     const filter = document.querySelector("main input[type=search], main .query-input");
     if (filter) {
@@ -44,6 +45,15 @@ function act(event) {
       filter.focus();
     }
   }
+}
+
+// rename edits the name in the row with the focus, or that of the page.
+function rename(event) {
+  const row = document.activeElement.closest("tr");
+  const link = (row ?? document.querySelector("main .page-head"))?.querySelector("[data-label=name]");
+  if (!link) return;
+  event.preventDefault(); // the key is no text
+  link.click();
 }
 
 // walk moves the focus through the rows of the first list on the page.

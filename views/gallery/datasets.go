@@ -99,8 +99,12 @@ func model(f views.Page) views.Model {
 			{Class: "stage-old", State: "PENDING", Title: "Staging", Version: "None"},
 		},
 		Compared: views.ModelComparison{
-			Title: "1.9.2 against production", Before: "1.9.1", Now: "1.9.2", FormURL: "#", Choose: []ui.Option{{Value: "1.9.1", Name: "1.9.1, production", Selected: true}},
-			Rows:  []views.ModelMetric{{Name: "accuracy", Before: "0.991", Now: "0.993", Difference: "+0.002", Verdict: "better"}},
+			Title: "1.9.2 against production", Before: "1.9.1", Now: "1.9.2", FormURL: "#", Versions: []ui.Option{{Value: "1.9.2", Name: "1.9.2", Selected: true}}, Choose: []ui.Option{{Value: "1.9.1", Name: "1.9.1, production", Selected: true}},
+			Rows: []views.ModelMetric{{Name: "accuracy", Before: "0.991", Now: "0.993", Difference: "+0.002", Verdict: "better"}},
+			Differences: []views.ModelDifferences{
+				{Title: "Inputs and code", Note: "7 values are the same.", Rows: []views.ModelDifference{{Name: "hyperparameters.learning_rate", Before: "0.05", Now: "0.02"}, {Name: "version", Kind: "Definition", Before: "1.4.0", Now: "1.5.0"}}},
+				{Title: "Lineage", Note: "1 source is the same.", Rows: []views.ModelDifference{{Name: "uci-digits", Kind: "Dataset", Before: "1", Now: "2"}}},
+			},
 			Links: []ui.Action{{Name: "Compare the executions", Icon: "runs", URL: "#"}}, Foot: "Measured on digits-test@1.",
 		},
 		Signature: []views.ModelTensor{{Side: "in", Name: "pixels", Type: "Float"}}, Against: "1.9.1",

@@ -13,8 +13,15 @@ func runTableEntries() []Entry {
 		{"run-table-sized", "Run table: pinned and resized columns", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableSized(f)) }},
 		{"run-table-charts", "Run table with charts", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableCharts(f)) }},
 		{"run-table-charts-empty", "Run table: executions without metrics", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableChartsEmpty(f)) }},
+		{"run-note-editor", "Run table: the editor of a note", func(f views.Page) templ.Component { return noteEditor(f) }},
 		{"run-table-empty", "Run table: nothing matches", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableEmpty(f)) }},
 	}
+}
+
+// noteEditor is the editor of a note that the server refused.
+func noteEditor(f views.Page) templ.Component {
+	form := views.LabelForm{URL: "#", Note: "The first run with the cleaned labels.", NoteError: "A note can have at most 4000 characters."}
+	return labelEditorPage(frame(f, "Note", views.SectionExecutions), views.LabelEditor{LabelForm: form, Label: views.LabelNote})
 }
 
 // runColumns are the columns of a run table. A pinned one has its place and a width.
@@ -107,12 +114,16 @@ func runRows(columns []views.GridColumn) []views.GridRow {
 		{"6a9001", "FAILED", "with augmentation and a long name", []string{"digits.train", "0.1", "0.9108", "0.312", "", "Jonas Lindqvist", "94 s"}},
 		{"69f2c3", "SUCCEEDED", "", []string{"digits.train", "0.03", "0.9004", "0.295", "", "Mei Tanaka", "39 s"}},
 	} {
-		row := views.GridRow{ID: r.id, Short: "#" + r.id, URL: "#", State: r.state, Title: r.title, Flow: "digits.train"}
+		row := views.GridRow{ID: r.id, Short: "#" + r.id, URL: "#", State: r.state, Title: r.title, Flow: "digits.train", EditURL: views.LabelsURL(r.id)}
 		for i, text := range r.values {
 			cell := views.GridCell{Text: text, Numeric: columns[i].Numeric, Pin: columns[i].Pin}
 			if columns[i].Path == "tags" && text != "" {
 				cell.Text, cell.Tags = "", []string{text}
 			}
+			if columns[i].Path == "tags" {
+				cell.Label = views.LabelTags
+			}
+			cell.Best = columns[i].Path == "metrics.accuracy" && text == "0.9731"
 			row.Cells = append(row.Cells, cell)
 		}
 		rows = append(rows, row)

@@ -30,6 +30,13 @@ func sweepPage(f views.Page) views.SweepView {
 				{Name: "Concurrent runs", Value: "6", Of: "of 8 allowed", Note: "2 runs are about to be launched."},
 			},
 		},
+		Curves: views.SweepCurves{
+			CompareCurves: views.CompareCurves{
+				Charts: []views.CompareChart{{Name: "accuracy", DataURL: "#", CSVURL: "#"}}, Note: "The best 50 of 52 runs", Live: true,
+				Axes: []ui.Choice{{Name: "Step", URL: "#", Current: true}, {Name: "Time", URL: "#"}, {Name: "Since start", URL: "#"}},
+			},
+			ID: sweepID, Metric: "accuracy", Metrics: []ui.Option{{Value: "accuracy", Name: "accuracy", Selected: true}, {Value: "loss", Name: "loss"}},
+		},
 		Plots: p, Runs: sweepRuns(), Stream: "/sweeps/stream",
 		Space: views.SweepSpace{
 			ID: sweepID, ChangeURL: views.SweepPartURL(sweepID, "change"),

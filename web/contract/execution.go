@@ -174,8 +174,9 @@ type LabelInput struct {
 	Name *string `json:"name,omitempty" doc:"New name; empty removes it" maxLength:"200"`
 }
 
-// LabelBody are the tags and the note of an execution.
+// LabelBody are the name, the tags and the note of an execution.
 type LabelBody struct {
+	Name string   `json:"name" doc:"Empty for an execution without a name"`
 	Tags []string `json:"tags"`
 	Note string   `json:"note"`
 }

@@ -104,12 +104,14 @@ class Run:
         """Cancel the execution."""
         self._server.post(f"/executions/{quoted(self.id)}/cancel", {})
 
-    def label(self, add: Sequence[str] = (), remove: Sequence[str] = (), note: Optional[str] = None) -> List[str]:
-        """Add and remove tags, set the note, and return the tags. An empty note removes the note."""
+    def label(self, add: Sequence[str] = (), remove: Sequence[str] = (), note: Optional[str] = None, name: Optional[str] = None) -> List[str]:
+        """Add and remove tags, set the note and the name, and return the tags. An empty note or name removes it."""
         tags = {"add": [add] if isinstance(add, str) else list(add), "remove": [remove] if isinstance(remove, str) else list(remove)}
         change: Dict[str, Any] = {key: value for key, value in tags.items() if value}
         if note is not None:
             change["note"] = note
+        if name is not None:
+            change["name"] = name
         return list(self._server.post(f"/executions/{quoted(self.id)}/labels", change)["tags"])
 
     @property

@@ -144,6 +144,8 @@ def test_a_launch_by_name(server: Server) -> None:
     assert (execution["tags"], execution["note"]) == (["one", "two"], "by hand")
     assert run.label(add="best", remove=["one"], note="") == ["best", "two"]
     assert not server.get(f"/executions/{run.id}").get("note")
+    run.label(name="renamed", note="Two epochs suffice")
+    assert [server.get(f"/executions/{run.id}")[key] for key in ("name", "note", "tags")] == ["renamed", "Two epochs suffice", ["best", "two"]]
     with pytest.raises(ServerError, match="priority"):
         launch("sdk.metrics", {"short": 2, "long": 3}, priority=1000)
 

@@ -1,0 +1,115 @@
+// Names, tags and notes of executions are edited where they are shown. The server draws the field,
+// checks the value, and draws the changed row or head.
+import { announce } from "./runpage.js";
+import { toast } from "./toast.js";
+
+let ready = false, box = null, link = null, before = "";
+
+export function setUp() {
+  if (ready) return;
+  ready = true;
+  document.addEventListener("click", onClick);
+  document.addEventListener("pointerdown", (event) => box && !box.contains(event.target) && leave(), true);
+}
+
+function onClick(event) {
+  const to = event.target.closest?.("[data-editor]");
+  if (!to || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  edit(to);
+}
+
+const typed = () => box.querySelector("input:not([type=hidden]), textarea");
+
+// edit opens the editor over the value.
+async function edit(to) {
+  const response = await fetch(to.dataset.editor, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (!response?.ok) {
+    location.assign(to.href); // the server says why
+    return;
+  }
+  const text = await response.text();
+  close();
+  link = to;
+  box = document.createElement("div");
+  box.className = "label-editor";
+  box.popover = "manual";
+  box.addEventListener("submit", save);
+  box.addEventListener("keydown", onKey);
+  box.addEventListener("click", (click) => click.target.closest("[data-cancel]") && close(true));
+  document.body.append(box);
+  draw(text);
+  before = typed().value;
+  if (link.dataset.label === "note") typed().setSelectionRange(before.length, before.length);
+  else typed().select();
+}
+
+// draw shows the form of the server at the value that it edits.
+function draw(text) {
+  const form = new DOMParser().parseFromString(text, "text/html").querySelector("form");
+  box.replaceChildren(document.importNode(form, true));
+  if (!box.matches(":popover-open")) box.showPopover();
+  const at = (link.closest("td") ?? link.parentElement).getBoundingClientRect();
+  const start = Math.max(8, Math.min(at.left, document.documentElement.clientWidth - box.offsetWidth - 8));
+  const top = Math.max(8, Math.min(at.top, innerHeight - box.offsetHeight - 8));
+  box.style.left = `${start + scrollX}px`;
+  box.style.top = `${top + scrollY}px`;
+  typed().focus({ preventScroll: true });
+}
+
+function onKey(event) {
+  if (event.key === "Escape") {
+    event.preventDefault();
+    event.stopPropagation();
+    close(true);
+  }
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) event.target.form.requestSubmit();
+}
+
+// leave saves what was typed when the reader goes on elsewhere.
+function leave() {
+  if (typed().value === before) close();
+  else box.querySelector("form").requestSubmit();
+}
+
+function close(focus) {
+  box?.remove();
+  box = null;
+  if (focus) link?.focus({ preventScroll: true });
+}
+
+async function save(event) {
+  event.preventDefault();
+  const form = event.target, mine = box, from = link;
+  if (mine.hasAttribute("aria-busy")) return;
+  mine.setAttribute("aria-busy", "true");
+  const response = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "text/html" } }).catch(() => null);
+  mine.removeAttribute("aria-busy");
+  if (response?.status === 422) {
+    if (box === mine) draw(await response.text());
+    else toast("The change was not saved, because the value is not valid.");
+    return;
+  }
+  if (!response?.ok) {
+    toast("The change could not be saved. Try again.");
+    return;
+  }
+  if (box === mine) close();
+  await refresh(from.closest("tr[id], header[id]"), from.dataset.label);
+}
+
+// refresh draws the changed part of the page again, and returns the focus to it.
+async function refresh(part, label) {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+  const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = page && page.getElementById(part.id);
+  if (!fresh) {
+    location.reload(); // such as a row that the query no longer finds
+    return;
+  }
+  const target = document.getElementById(part.id);
+  await htmx.swap({ sourceElement: target, target, text: fresh.outerHTML, swap: "outerMorph" });
+  announce("Saved");
+  const now = document.getElementById(part.id);
+  if (document.activeElement === document.body) now.querySelector(`[data-label="${label}"]`)?.focus({ preventScroll: true });
+}
