@@ -127,7 +127,7 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	if err := a.startAuth(ctx, p); err != nil {
 		return nil, err
 	}
-	if err := a.startTelemetry(p, e.clickhouseURL); err != nil {
+	if err := a.startTelemetry(p, e); err != nil {
 		return nil, err
 	}
 	if err := a.startProxy(p); err != nil {
@@ -156,18 +156,21 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	return p, a.startEngine(ctx, p)
 }
 
-func (a *App) startTelemetry(p *parts, url string) error {
-	var err error
+func (a *App) startTelemetry(p *parts, e engines) error {
 	poll := time.Duration(0) // the embedded engine has no other server
 	if a.cfg.ClickHouseURL != "" {
 		poll = 500 * time.Millisecond
 	}
-	p.telemetry, err = telemetry.New(telemetry.Config{
+	c := telemetry.Config{
 		PollInterval: poll, Points: func(ctx context.Context, executions []uuid.UUID) error { return p.index.Note(ctx, executions) },
-		ClickHouseURL: url, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
+		ClickHouseURL: e.clickhouseURL, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
 		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
-	})
-	if err != nil {
+	}
+	if e.clickhouse != nil {
+		c.Transport, c.Check = e.clickhouse.Transport, e.clickhouse.Check
+	}
+	var err error
+	if p.telemetry, err = telemetry.New(c); err != nil {
 		return err
 	}
 	a.onStop(func() { a.logError("the telemetry spool could not be closed", p.telemetry.Close()) })
