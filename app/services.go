@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -107,6 +105,7 @@ type parts struct {
 	warmPython    admin.WarmPython // nil: this process starts no local tasks
 	hopSigner     hopSigner
 	proxy         *leaderProxy
+	jobs          *jobs.Client // nil: this server has not the role worker
 }
 
 // startServices creates the services in dependency order and starts background work.
@@ -257,21 +256,6 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 		p.options.RunWith(db.New(p.pool), p.workflows, p.executions)
 	}
 	return err
-}
-
-// startJobs starts workers for the queues that any number of servers may process.
-func (a *App) startJobs(ctx context.Context, p *parts) error {
-	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.WorkQueues(),
-	})
-	if err != nil {
-		return err
-	}
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("start the jobs: %w", err)
-	}
-	a.onStop(func() { a.within(3*time.Second, "the jobs did not shut down cleanly", client.Stop) })
-	return nil
 }
 
 // within calls stop with a timeout.
