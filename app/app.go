@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -141,6 +142,7 @@ func (a *App) Run(ctx context.Context) error {
 	fmt.Fprintf(a.cfg.Out, "\n  FlowForge is at http://%s (started in %.1f s)\n  Sign in: %s\n  Data:    %s\n\n  Ctrl-C stops the server and every task.\n\n",
 		a.Addr(), time.Since(begin).Seconds(), a.signInHint(), a.cfg.DataDir)
 	a.warnSharedAccount(ctx, parts)
+	debug.FreeOSMemory() // the start needs more memory than what follows
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.cfg.Out, "  Stopping…")

@@ -40,11 +40,14 @@ type Config struct {
 	// no change older than DatabaseReadLag; "": none.
 	DatabaseReadURL string
 	DatabaseReadLag time.Duration
-	ClickHouseURL   string   // "" runs the embedded engine
-	PostgresDir     string   // folder with initdb and postgres; "" looks for them
-	ChdbLibrary     string   // path of libchdb.so; "" looks for it
-	Executable      string   // FlowForge's binary, for the runner and the engine's child
-	Environ         []string // the process environment, from which the runner's is derived
+	ClickHouseURL   string // "" runs the embedded engine
+	// ClickHouseIdle is the time without use after which the embedded engine stops until it is needed;
+	// 0: it never stops.
+	ClickHouseIdle time.Duration
+	PostgresDir    string   // folder with initdb and postgres; "" looks for them
+	ChdbLibrary    string   // path of libchdb.so; "" looks for it
+	Executable     string   // FlowForge's binary, for the runner and the engine's child
+	Environ        []string // the process environment, from which the runner's is derived
 
 	SpoolMaxBytes int64 // maximum size of the logs and metrics that wait on disk for ClickHouse
 	// LocalImages is how commands with an image are handled if tasks run as local

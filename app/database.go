@@ -87,13 +87,12 @@ func openSessions(ctx context.Context, url, direct, name string) (*db.Sessions, 
 }
 
 // maxSessions is the maximum number of sessions of this server: those that migrations and cleanups
-// share, one for the notifications of the engine and of each client of jobs, and one for each lease.
+// share, one for the notifications of the engine and one for those of jobs, and one for each lease.
 func (a *App) maxSessions() int64 {
 	leases := a.cfg.Leases != LeasesKubernetes
 	n := int64(db.SharedSessions + 1)
 	for _, used := range []bool{
-		a.cfg.Roles.Have(Worker),
-		a.cfg.Roles.Have(Scheduler),
+		a.cfg.Roles.Have(Worker) || a.cfg.Roles.Have(Scheduler),
 		a.cfg.Roles.Have(Scheduler) && leases,
 		a.cfg.Roles.Have(Launcher) && leases && a.cfg.Kube != nil,
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,7 +16,8 @@ import (
 // engines are the addresses of the two databases.
 type engines struct {
 	databaseURL   string
-	clickhouseURL string // "": not running; logs and metrics wait in the spool
+	clickhouseURL string             // "": not running; logs and metrics wait in the spool
+	clickhouse    *clickhouse.Engine // nil: not embedded, or not running
 }
 
 // startEngines starts the engines without a configured address, concurrently. A
@@ -44,7 +46,7 @@ func (a *App) startEngines(ctx context.Context) (engines, error) {
 	}
 	if engine != nil {
 		a.onStop(func() { a.logError("the ClickHouse engine did not shut down cleanly", engine.Close()) })
-		e.clickhouseURL = engine.URL()
+		e.clickhouseURL, e.clickhouse = engine.URL(), engine
 	}
 	return e, err
 }
@@ -58,6 +60,7 @@ func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
 		var engine *clickhouse.Engine
 		engine, err = clickhouse.Start(ctx, clickhouse.Config{
 			Dir: a.paths.clickhouse(), Library: library, Executable: a.cfg.Executable, Logger: a.cfg.Log,
+			Idle: a.cfg.ClickHouseIdle, Stopped: debug.FreeOSMemory, // this server is idle, too
 		})
 		if err == nil {
 			return engine, nil

@@ -3,11 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/flowforge/flowforge/jobs"
 	"github.com/flowforge/flowforge/platform/election"
 )
 
@@ -54,13 +52,8 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 		return err
 	}
 	defer p.quotas.StepDown()
-	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.DriveQueues(),
-	})
+	stopDriving, err := driveExecutions(ctx, a, p)
 	if err != nil {
-		return err
-	}
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	p.leads.Store(true)
@@ -71,7 +64,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	defer end()
 	stopped := context.AfterFunc(ctx, func() {
 		p.leads.Store(false)
-		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
+		a.within(drainLimit, "the drive loops did not shut down cleanly", stopDriving)
 		end()
 	})
 	launches, endLaunches := context.WithCancel(ctx)
@@ -91,7 +84,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	endLaunches()
 	launching.Wait()
 	if stopped() { // the term ended by itself
-		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
+		a.within(drainLimit, "the drive loops did not shut down cleanly", stopDriving)
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil

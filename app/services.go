@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -107,6 +105,7 @@ type parts struct {
 	warmPython    admin.WarmPython // nil: this process starts no local tasks
 	hopSigner     hopSigner
 	proxy         *leaderProxy
+	jobs          *jobs.Client // nil: this server has not the role worker
 }
 
 // startServices creates the services in dependency order and starts background work.
@@ -127,7 +126,7 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	if err := a.startAuth(ctx, p); err != nil {
 		return nil, err
 	}
-	if err := a.startTelemetry(p, e.clickhouseURL); err != nil {
+	if err := a.startTelemetry(p, e); err != nil {
 		return nil, err
 	}
 	if err := a.startProxy(p); err != nil {
@@ -156,18 +155,21 @@ func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	return p, a.startEngine(ctx, p)
 }
 
-func (a *App) startTelemetry(p *parts, url string) error {
-	var err error
+func (a *App) startTelemetry(p *parts, e engines) error {
 	poll := time.Duration(0) // the embedded engine has no other server
 	if a.cfg.ClickHouseURL != "" {
 		poll = 500 * time.Millisecond
 	}
-	p.telemetry, err = telemetry.New(telemetry.Config{
+	c := telemetry.Config{
 		PollInterval: poll, Points: func(ctx context.Context, executions []uuid.UUID) error { return p.index.Note(ctx, executions) },
-		ClickHouseURL: url, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
+		ClickHouseURL: e.clickhouseURL, SpoolDir: a.paths.spool(), SpoolMaxBytes: a.cfg.SpoolMaxBytes,
 		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
-	})
-	if err != nil {
+	}
+	if e.clickhouse != nil {
+		c.Transport, c.Check = e.clickhouse.Transport, e.clickhouse.Check
+	}
+	var err error
+	if p.telemetry, err = telemetry.New(c); err != nil {
 		return err
 	}
 	a.onStop(func() { a.logError("the telemetry spool could not be closed", p.telemetry.Close()) })
@@ -254,21 +256,6 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 		p.options.RunWith(db.New(p.pool), p.workflows, p.executions)
 	}
 	return err
-}
-
-// startJobs starts workers for the queues that any number of servers may process.
-func (a *App) startJobs(ctx context.Context, p *parts) error {
-	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.WorkQueues(),
-	})
-	if err != nil {
-		return err
-	}
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
-		return fmt.Errorf("start the jobs: %w", err)
-	}
-	a.onStop(func() { a.within(3*time.Second, "the jobs did not shut down cleanly", client.Stop) })
-	return nil
 }
 
 // within calls stop with a timeout.

@@ -16,8 +16,10 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
-// connectTimeout bounds the wait for one new connection.
-const connectTimeout = 5 * time.Second
+const (
+	connectTimeout = 5 * time.Second // of one new connection
+	idleConnection = time.Minute     // after which a connection is closed: its process has several MiB
+)
 
 // Open returns a pool for url and checks that the server responds. Every session uses UTC.
 // It returns apperr.Unavailable when the server cannot be reached.
@@ -93,6 +95,9 @@ func newPool(ctx context.Context, url string, set func(*pgxpool.Config)) (*pgxpo
 		return nil, apperr.Wrap(apperr.Invalid, err, "The database address is not valid.")
 	}
 	config.ConnConfig.ConnectTimeout = connectTimeout
+	if !strings.Contains(url, "pool_max_conn_idle_time") {
+		config.MaxConnIdleTime = idleConnection
+	}
 	set(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

@@ -186,6 +186,18 @@ func (q *Queries) ExecutionsOf(ctx context.Context, ids []uuid.UUID, projectID u
 	return items, nil
 }
 
+const hasChanges = `-- name: HasChanges :one
+SELECT EXISTS (SELECT FROM execution_changes c WHERE c.problem = '')
+`
+
+// Reports whether TakeChanges would find a change.
+func (q *Queries) HasChanges(ctx context.Context) (bool, error) {
+	row := q.db.QueryRow(ctx, hasChanges)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const holdSearchFields = `-- name: HoldSearchFields :exec
 SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7166661009))
 `

@@ -42,6 +42,7 @@ type Client struct {
 	river  *river.Client[pgx.Tx]
 	driver *execution.Driver
 	drives bool
+	term   *term
 }
 
 // Sweeps configures the periodic removal of expired data; the zero value disables it.
@@ -72,7 +73,8 @@ func NewClient(c Config) (*Client, error) {
 		worked[name] = river.QueueConfig{MaxWorkers: workersOf(name)}
 	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &driveWorker{driver: c.Executions.Driver})
+	term := newTerm()
+	river.AddWorker(workers, &driveWorker{driver: c.Executions.Driver, term: term})
 	river.AddWorker(workers, &finishedWorker{maintenance: c.Executions.Maintenance})
 	river.AddWorker(workers, &partitionWorker{maintenance: c.Executions.Maintenance})
 	river.AddWorker(workers, &sweepWorker{sweeps: c.Sweeps})
@@ -93,7 +95,7 @@ func NewClient(c Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create the job client: %w", err)
 	}
-	return &Client{river: client, driver: c.Executions.Driver, drives: slices.Contains(queues, execution.QueueAdvance)}, nil
+	return &Client{river: client, driver: c.Executions.Driver, drives: slices.Contains(queues, execution.QueueAdvance), term: term}, nil
 }
 
 // periodic returns the jobs that run on a schedule.
@@ -165,6 +167,7 @@ func (quickRetry) NextRetry(job *rivertype.JobRow) time.Time {
 type driveWorker struct {
 	river.WorkerDefaults[execution.DriveArgs]
 	driver *execution.Driver
+	term   *term
 }
 
 // Timeout disables the timeout, because a drive loop ends by itself.
@@ -172,6 +175,8 @@ func (w *driveWorker) Timeout(*river.Job[execution.DriveArgs]) time.Duration { r
 
 // Work drives one execution.
 func (w *driveWorker) Work(ctx context.Context, job *river.Job[execution.DriveArgs]) error {
+	ctx, cancel := w.term.bound(ctx)
+	defer cancel()
 	return w.driver.Drive(ctx, job.Args.ExecutionID)
 }
 

@@ -1,5 +1,6 @@
 // Command idle measures a server without executions: the time of its start, the processor time of its
-// processes, their memory, and the statements that PostgreSQL executes (make build first).
+// processes, how often they wake up, their memory, the statements that PostgreSQL executes, and the
+// first search after ClickHouse has stopped (make build first).
 package main
 
 import (
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"log"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +23,7 @@ import (
 
 func main() {
 	binary := flag.String("binary", "bin/flowforge", "the program")
-	settle := flag.Duration("settle", 3*time.Minute, "time after the start before the measurement")
+	settle := flag.Duration("settle", 7*time.Minute, "time after the start before the measurement; ClickHouse stops after FLOWFORGE_CLICKHOUSE_IDLE")
 	length := flag.Duration("time", time.Minute, "time of each measurement")
 	listed := flag.Int("statements", 0, "how many of the most frequent statements to print")
 	flag.Parse()
@@ -49,7 +51,17 @@ func run(ctx context.Context, binary string, settle, length time.Duration, liste
 		}
 		defer server.Stop()
 		time.Sleep(settle)
-		return measure(ctx, server.PID(), dir, length, listed)
+		if err := measure(ctx, server.PID(), dir, length, listed); err != nil {
+			return err
+		}
+		for _, name := range []string{"first", "next"} {
+			_, took, err := server.Call(ctx, http.MethodGet, "/api/v1/executions?where=inputs.epochs%3D3", "")
+			if err != nil {
+				return err
+			}
+			fmt.Printf("%s search: %.0f ms\n", name, took.Seconds()*1000)
+		}
+		return nil
 	}
 	return nil
 }
@@ -65,15 +77,15 @@ func measure(ctx context.Context, server int, dir string, length time.Duration, 
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nin %s:\n\n| | processor time, %% of a core | memory (PSS), MiB | processes |\n|---|--:|--:|--:|\n", length)
+	fmt.Printf("\nin %s:\n\n| | processor time, %% of a core | wakeups/s | memory (PSS), MiB | processes |\n|---|--:|--:|--:|--:|\n", length)
 	var used time.Duration
-	var memory int
+	var memory, wakeups int
 	for i, g := range after {
-		spent := g.used - before[i].used
-		used, memory = used+spent, memory+g.memory
-		fmt.Printf("| %s | %.2f | %d | %d |\n", g.name, percent(spent, length), g.memory>>10, g.processes)
+		spent, woke := g.used-before[i].used, g.wakeups-before[i].wakeups
+		used, memory, wakeups = used+spent, memory+g.memory, wakeups+woke
+		fmt.Printf("| %s | %.2f | %.1f | %d | %d |\n", g.name, percent(spent, length), float64(woke)/length.Seconds(), g.memory>>10, g.processes)
 	}
-	fmt.Printf("| all | %.2f | %d |  |\n", percent(used, length), memory>>10)
+	fmt.Printf("| all | %.2f | %.1f | %d |  |\n", percent(used, length), float64(wakeups)/length.Seconds(), memory>>10)
 
 	log, err := logged(ctx, dir, length)
 	if err != nil {
@@ -97,6 +109,7 @@ func percent(used, of time.Duration) float64 { return 100 * used.Seconds() / of.
 type group struct {
 	name      string
 	used      time.Duration
+	wakeups   int // voluntary context switches of the threads that run
 	memory    int // KiB
 	processes int
 }
@@ -124,10 +137,15 @@ func processesOf(server int, dir string) ([]group, error) {
 	}
 	list := []group{{name: "server", used: processor.Used([]int{server})}}
 	for _, name := range []string{"PostgreSQL", "ClickHouse", "runner"} {
+		if roots[name] == 0 {
+			list = append(list, group{name: name})
+			continue
+		}
 		members := processor.Family(roots[name])
 		g := group{name: name, used: processor.Used([]int{roots[name]}), processes: len(members)}
 		for _, pid := range members {
 			g.memory += proportional(pid)
+			g.wakeups += switches(pid)
 		}
 		if slices.Contains(own, roots[name]) {
 			list[0].used -= g.used
@@ -137,9 +155,25 @@ func processesOf(server int, dir string) ([]group, error) {
 	}
 	for _, pid := range own {
 		list[0].memory += proportional(pid)
+		list[0].wakeups += switches(pid)
 	}
 	list[0].processes = len(own)
 	return list, nil
+}
+
+// switches counts how often the threads of a process have given up the processor.
+func switches(pid int) (n int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(text)) {
+			if value, ok := strings.CutPrefix(line, "voluntary_ctxt_switches:"); ok {
+				more, _ := strconv.Atoi(strings.TrimSpace(value))
+				n += more
+			}
+		}
+	}
+	return n
 }
 
 // proportional is the proportional set size of a process in KiB.

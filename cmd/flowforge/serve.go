@@ -80,7 +80,7 @@ func configFrom(environ []string) (app.Config, error) {
 		Addr: s.Server.Addr, DataDir: s.Server.DataDir, PublicURL: s.Server.PublicURL, TrustedProxies: s.Server.TrustedProxies,
 		DrainDelay: time.Duration(s.Server.DrainSeconds) * time.Second, SkipExamples: !bool(s.Server.Examples),
 		Executable: executable, Environ: environ,
-		DatabaseURL: s.Databases.DatabaseURL, DatabaseSessionURL: s.Databases.DatabaseSessionURL, DatabaseReadURL: s.Databases.DatabaseReadURL, DatabaseReadLag: s.Databases.DatabaseReadLag, ClickHouseURL: s.Databases.ClickHouseURL,
+		DatabaseURL: s.Databases.DatabaseURL, DatabaseSessionURL: s.Databases.DatabaseSessionURL, DatabaseReadURL: s.Databases.DatabaseReadURL, DatabaseReadLag: s.Databases.DatabaseReadLag, ClickHouseURL: s.Databases.ClickHouseURL, ClickHouseIdle: s.Databases.ClickHouseIdle,
 		PostgresDir: s.Databases.PostgresDir, ChdbLibrary: s.Databases.ChdbLibrary,
 		SpoolMaxBytes: int64(s.Databases.SpoolMaxMiB) << 20, LogRetentionDays: s.Databases.LogRetentionDays,
 		CPUMillis: s.Tasks.CPUMillis, MemoryMiB: s.Tasks.MemoryMiB, Slots: s.Tasks.Slots,

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -77,6 +78,8 @@ func Serve(ctx context.Context, config Config) error {
 	}
 	served := make(chan error, 1)
 	go func() { served <- httpServer.Serve(listener) }()
+
+	supervisor.tasks.Go(func() { supervisor.releaseMemory(supervisor.ctx, idleMemory, debug.FreeOSMemory) })
 
 	grace := defaultShutdownGrace
 	select {

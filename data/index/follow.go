@@ -36,6 +36,12 @@ func (s *Service) follow(ctx context.Context, project uuid.UUID) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	// A look that finds nothing does not start ClickHouse.
+	if project == uuid.Nil && !s.checked.IsZero() {
+		if found, err := s.queries.HasChanges(ctx); err != nil || !found {
+			return 0, err
+		}
+	}
 	if err := s.adopt(ctx, conn); err != nil {
 		return 0, fmt.Errorf("bring the index of executions up to date: %w", err)
 	}

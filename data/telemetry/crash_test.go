@@ -16,8 +16,8 @@ import (
 	chengine "github.com/flowforge/flowforge/platform/embedded/clickhouse"
 )
 
-// ownEngine starts an engine that this test can kill.
-func ownEngine(t *testing.T) *chengine.Engine {
+// ownEngine starts an engine that this test can kill, and that stops when it has been idle.
+func ownEngine(t *testing.T, idle time.Duration) *chengine.Engine {
 	t.Helper()
 	cache := os.Getenv("FLOWFORGE_CACHE_DIR")
 	if cache == "" {
@@ -27,7 +27,7 @@ func ownEngine(t *testing.T) *chengine.Engine {
 	require.NoError(t, err)
 	self, err := os.Executable()
 	require.NoError(t, err)
-	engine, err := chengine.Start(t.Context(), chengine.Config{Dir: t.TempDir(), Library: library, Executable: self,
+	engine, err := chengine.Start(t.Context(), chengine.Config{Dir: t.TempDir(), Library: library, Executable: self, Idle: idle,
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -42,7 +42,7 @@ func ownEngine(t *testing.T) *chengine.Engine {
 // and duplicate nothing, in the tables and in the rollup, and appending never fails.
 func TestEngineIsKilled(t *testing.T) {
 	t.Parallel()
-	engine := ownEngine(t)
+	engine := ownEngine(t, 0)
 	b := setup(t, func(c *Config) { c.ClickHouseURL = engine.URL() })
 	b.flushed(t)
 	const batches, each = 300, 50

@@ -106,7 +106,7 @@ func (s *Service) flush(ctx context.Context) error {
 			if inserted {
 				return nil
 			}
-			return s.store.conn.Ping(ctx)
+			return s.check(ctx)
 		}
 		if err := s.insert(ctx, batch); err != nil {
 			if isMissing(err) {

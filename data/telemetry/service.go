@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -22,6 +23,11 @@ type Config struct {
 	// know text indexes (26.2 and later).
 	ClickHouseURL string
 	Database      string // when the URL names none; "" is "flowforge"
+	// Transport, if set, replaces the transport of HTTP requests. They may wait until it has started
+	// ClickHouse.
+	Transport func(*http.Transport) (http.RoundTripper, error)
+	// Check reports whether ClickHouse responds, without starting it; nil: a query does.
+	Check func(context.Context) error
 
 	SpoolDir      string
 	SpoolMaxBytes int64 // of the spool's files; 0 is 1 GiB
@@ -104,7 +110,7 @@ func New(cfg Config) (*Service, error) {
 	s.noter = newNoter(cfg)
 	var err error
 	if cfg.ClickHouseURL != "" {
-		if s.store, err = openStore(cfg.ClickHouseURL, cfg.Database); err != nil {
+		if s.store, err = openStore(cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -198,10 +204,18 @@ func (s *Service) Ready(ctx context.Context) error {
 	if s.store == nil {
 		return apperr.New(apperr.Unavailable, "No ClickHouse is configured: logs and metrics stay in the spool.")
 	}
-	if err := s.store.conn.Ping(ctx); err != nil {
+	if err := s.check(ctx); err != nil {
 		return apperr.Wrap(apperr.Unavailable, err, "ClickHouse is not responding. Logs and metrics are kept on disk.")
 	}
 	return nil
+}
+
+// check reports whether ClickHouse responds, or will respond to a request.
+func (s *Service) check(ctx context.Context) error {
+	if s.cfg.Check != nil {
+		return s.cfg.Check(ctx)
+	}
+	return s.store.conn.Ping(ctx)
 }
 
 func (s *Service) setState(state State, err error) {

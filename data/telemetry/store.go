@@ -31,17 +31,27 @@ type store struct {
 	migrated atomic.Bool
 }
 
+// Limits of the wait for a connection, which includes the start of ClickHouse if it is started on
+// demand.
+const (
+	dialTimeout  = 3 * time.Second
+	startTimeout = 35 * time.Second
+)
+
 // openStore prepares a connection; nothing is dialled yet.
-func openStore(address, database string) (*store, error) {
-	o, err := parseAddress(address)
+func openStore(cfg Config) (*store, error) {
+	o, err := parseAddress(cfg.ClickHouseURL)
 	if err != nil {
 		return nil, err
 	}
 	if o.Auth.Database == "" {
-		o.Auth.Database = database
+		o.Auth.Database = cfg.Database
 	}
 	o.MaxOpenConns, o.MaxIdleConns = 12, 6
-	o.DialTimeout, o.ReadTimeout = 3*time.Second, time.Minute
+	o.DialTimeout, o.ReadTimeout = dialTimeout, time.Minute
+	if cfg.Transport != nil {
+		o.DialTimeout, o.TransportFunc = startTimeout, cfg.Transport
+	}
 	conn, err := clickhouse.Open(o)
 	if err != nil {
 		return nil, fmt.Errorf("ClickHouse: %w", err)

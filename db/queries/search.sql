@@ -7,6 +7,10 @@ DELETE FROM execution_changes WHERE id IN (
     SELECT c.id FROM execution_changes c WHERE c.execution_id IN (SELECT s.execution_id FROM chosen s) FOR UPDATE SKIP LOCKED)
 RETURNING execution_id, project_id, created_at;
 
+-- name: HasChanges :one
+-- Reports whether TakeChanges would find a change.
+SELECT EXISTS (SELECT FROM execution_changes c WHERE c.problem = '');
+
 -- name: TakeChangesIn :many
 -- Takes the newest changes of a project like TakeChanges.
 WITH chosen AS MATERIALIZED (

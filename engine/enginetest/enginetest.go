@@ -83,9 +83,12 @@ func New(t *testing.T) *Engine {
 }
 
 // Run runs executions until the test ends.
-func (e *Engine) Run() {
+func (e *Engine) Run() { e.Start() }
+
+// Start runs the engine with a client of these queues, or of all, until the test ends.
+func (e *Engine) Start(queues ...string) *jobs.Client {
 	e.t.Helper()
-	client, err := jobs.NewClient(jobs.Config{Pool: e.Pool, Executions: e.Service, Log: e.Log})
+	client, err := jobs.NewClient(jobs.Config{Pool: e.Pool, Executions: e.Service, Log: e.Log, Queues: queues})
 	require.NoError(e.t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(e.Ctx))
 	var all sync.WaitGroup
@@ -99,6 +102,7 @@ func (e *Engine) Run() {
 		cancel()
 		all.Wait()
 	})
+	return client
 }
 
 // Register registers definitions.

@@ -189,7 +189,7 @@ func readGRPCRetry(p *parser, parent *object) *GRPCRetry {
 
 var (
 	grpcMethod   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`)
-	metadataName = regexp.MustCompile(`^[a-z0-9_.-]{1,200}$`)
+	metadataName = formOf(`^[a-z0-9_.-]+$`, 200)
 )
 
 func checkGRPC(c *sectionCheck) {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -274,7 +273,7 @@ func (c *sectionCheck) request(path string) {
 	}
 }
 
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$")
+var headerName = formOf("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", 200)
 
 // Names that the expressions of a response read.
 const (

@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,7 +21,7 @@ const (
 	maxPermits = 1_000_000
 )
 
-var lockName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`)
+var lockName = formOf(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`, 200)
 
 // locks reads a list of names (mutexes) and of {name, permits}, sorted by name, the
 // order in which they are acquired.

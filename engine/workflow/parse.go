@@ -3,7 +3,6 @@ package workflow
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,9 +18,9 @@ const (
 )
 
 var (
-	workflowName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,127}$`)
-	teamName     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
-	tagPattern   = regexp.MustCompile(`^[a-z0-9][a-z0-9._:/-]{0,62}$`)
+	workflowName = formOf(`^[a-z0-9][a-z0-9._-]*$`, 128)
+	teamName     = formOf(`^[A-Za-z0-9][A-Za-z0-9._-]*$`, 100)
+	tagPattern   = formOf(`^[a-z0-9][a-z0-9._:/-]*$`, 63)
 )
 
 // parser is the state of parsing one document.

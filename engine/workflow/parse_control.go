@@ -3,7 +3,6 @@ package workflow
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,9 +19,15 @@ const (
 	maxExpression    = 10_000
 )
 
-// embeddedName matches the name of an embedded workflow: prepare@1.2.0,
+var embeddedVersion = formOf(`^[0-9A-Za-z.-]+$`, 100)
+
+// isEmbeddedName reports whether this may be the name of an embedded workflow: prepare@1.2.0,
 // prepare@1.2.0/tune.
-var embeddedName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,127}@[0-9A-Za-z.-]{1,100}(/[A-Za-z][A-Za-z0-9_-]{0,62})?$`)
+func isEmbeddedName(text string) bool {
+	name, version, _ := strings.Cut(text, "@")
+	version, operator, inside := strings.Cut(version, "/")
+	return workflowName.MatchString(name) && embeddedVersion.MatchString(version) && (!inside || operatorName.MatchString(operator))
+}
 
 // graph reads the fields that workflows and graphs share.
 func (p *parser) graph(o *object) Graph {
@@ -50,7 +55,7 @@ func (p *parser) graphs(parent *object) []Graph {
 	var graphs []Graph
 	for _, name := range slices.Sorted(maps.Keys(o.values)) {
 		path := o.at(name)
-		if !operatorName.MatchString(name) && !embeddedName.MatchString(name) {
+		if !operatorName.MatchString(name) && !isEmbeddedName(name) {
 			p.add(path, "The name %q is not valid: use up to 63 letters, digits, _ and -.", shorten(name, 60))
 		}
 		inner := p.object(o.values[name], path)

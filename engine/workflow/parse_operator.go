@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,10 +12,10 @@ import (
 )
 
 var (
-	operatorName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
-	portName        = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-	gpuType         = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$`)
+	operatorName    = formOf(`^[A-Za-z][A-Za-z0-9_-]*$`, 63)
+	portName        = formOf(`^[A-Za-z_][A-Za-z0-9_]*$`, 64)
+	environmentName = formOf(`^[A-Za-z_][A-Za-z0-9_]*$`, 128)
+	gpuType         = formOf(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`, 40)
 )
 
 func (p *parser) operators(o *object) []Operator {
@@ -138,7 +137,7 @@ func (p *parser) operatorType(o *object, op *Operator, codePath string) {
 
 // name reads a name and checks its form; an ill-formed one is reported and kept,
 // so that references to it still resolve.
-func (o *object) name(pattern *regexp.Regexp, rule string) string {
+func (o *object) name(pattern form, rule string) string {
 	v, path, _ := o.get("name")
 	if v == nil {
 		o.add(path, "This must have a name.")

@@ -14,7 +14,7 @@ const (
 var (
 	poolName       = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	poolLabel      = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_./-]{0,61}[A-Za-z0-9])?$`)
-	poolLabelValue = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{0,63}$`)
+	poolLabelValue = formOf(`^[A-Za-z0-9_.:/-]*$`, 63)
 )
 
 // checkPool checks the pool of an operator. Workers run attempts as processes, so an operator of a

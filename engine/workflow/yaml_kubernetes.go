@@ -3,7 +3,6 @@ package workflow
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -29,7 +28,7 @@ func isObject(body ast.Node) bool {
 }
 
 // ambiguous are the plain scalars that YAML 1.1 may read as something other than text.
-var ambiguous = regexp.MustCompile(`^[-+.0-9A-Za-z_]{1,64}$`)
+var ambiguous = formOf(`^[-+.0-9A-Za-z_]+$`, 64)
 
 // kubernetesScalar reads a plain scalar of an object of Kubernetes by the rules of YAML 1.1,
 // with the parser that Kubernetes and Argo use: yes, on and y are true, 010 is 8, 1_000 is

@@ -49,6 +49,7 @@ type Databases struct {
 	DatabaseReadURL    string        `env:"FLOWFORGE_DATABASE_READ_URL" doc:"streaming replica of that database, from which lists and dashboards are read (docs/administration.md)"`
 	DatabaseReadLag    time.Duration `env:"FLOWFORGE_DATABASE_READ_MAX_LAG" envDefault:"5s" doc:"maximum age of changes that a list may not contain yet; if the replica lags further behind, lists are read from FLOWFORGE_DATABASE_URL"`
 	ClickHouseURL      string        `env:"FLOWFORGE_CLICKHOUSE_URL" shown:"the embedded engine" doc:"http://…, https://… or clickhouse://…"`
+	ClickHouseIdle     time.Duration `env:"FLOWFORGE_CLICKHOUSE_IDLE" envDefault:"5m" min:"0" doc:"time without use after which the embedded engine stops; the next use starts it again (docs/administration.md). “0s”: it never stops"`
 	PostgresDir        string        `env:"FLOWFORGE_POSTGRES_DIR" shown:"detected" doc:"folder with “initdb” and “postgres”"`
 	ChdbLibrary        string        `env:"FLOWFORGE_CHDB_LIB" shown:"detected" doc:"path of “libchdb.so”"`
 	SpoolMaxMiB        int           `env:"FLOWFORGE_SPOOL_MAX_MIB" envDefault:"1024" min:"1" doc:"disk space for logs and metrics while ClickHouse is unavailable, in MiB"`

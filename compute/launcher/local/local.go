@@ -35,7 +35,7 @@ const (
 	shutdownLeast = 500 * time.Millisecond // the same when time is short
 	shutdownRest  = 4 * time.Second        // maximum time of a shutdown in addition to the grace period
 	shutdownLimit = 9 * time.Second
-	watchEvery    = time.Second
+	watchEvery    = 2 * time.Second
 )
 
 // Config configures the supervisor of a launcher. The fields up to Executable are

@@ -13,9 +13,15 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 )
 
+// Maximum lengths in characters.
+const (
+	maxBucket = 63
+	maxPrefix = 500
+)
+
 var (
-	bucketPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$`)
-	prefixPattern = regexp.MustCompile(`^[A-Za-z0-9!_.*'()/ =+@:-]{0,500}$`)
+	bucketPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]+$`)
+	prefixPattern = regexp.MustCompile(`^[A-Za-z0-9!_.*'()/ =+@:-]*$`)
 	regionPattern = regexp.MustCompile(`^[a-z0-9-]{0,40}$`)
 )
 
@@ -105,7 +111,7 @@ func (s *Service) checkS3(ctx context.Context, p Place) (Place, error) {
 	var fields []apperr.Field
 	add := func(path, message string) { fields = append(fields, apperr.Field{Path: path, Message: message}) }
 	bucket, prefix := splitRoot(p.Root)
-	if !strings.HasPrefix(p.Root, "s3://") || !bucketPattern.MatchString(bucket) || !prefixPattern.MatchString(prefix) || !cleanPrefix(prefix) {
+	if !strings.HasPrefix(p.Root, "s3://") || len(bucket) > maxBucket || len(prefix) > maxPrefix || !bucketPattern.MatchString(bucket) || !prefixPattern.MatchString(prefix) || !cleanPrefix(prefix) {
 		add("root", "Enter s3://bucket/prefix.")
 	}
 	clean.Root = strings.TrimSuffix("s3://"+bucket+"/"+prefix, "/")

@@ -17,7 +17,7 @@ const (
 	steady     = time.Minute
 )
 
-// Supervisor keeps one child alive until Close.
+// Supervisor keeps one child alive until Close, except between Rest and Wake.
 type Supervisor struct {
 	name   string
 	logger *slog.Logger
@@ -27,10 +27,16 @@ type Supervisor struct {
 
 	cancel context.CancelFunc
 	ended  chan struct{}
+	rest   chan chan<- error // receives the result of the stop
+	wake   chan struct{}
+	err    error // of Close
 
 	mu      sync.Mutex
-	current *Process
-	err     error
+	current *Process      // the last child that became ready
+	ready   bool          // current has not ended, and need not rest
+	starts  int           // number of children that became ready
+	failure error         // of the last start, if the one before failed as well
+	changed chan struct{} // closed by the next change of these fields
 }
 
 // Supervise starts a child with start and, when that worked, starts it again
@@ -45,7 +51,8 @@ func Supervise(ctx context.Context, name string, logger *slog.Logger, lock *os.F
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Supervisor{
 		name: name, logger: logger, start: start, steps: steps, lock: lock,
-		cancel: cancel, ended: make(chan struct{}), current: first,
+		cancel: cancel, ended: make(chan struct{}), rest: make(chan chan<- error), wake: make(chan struct{}, 1),
+		current: first, ready: true, starts: 1, changed: make(chan struct{}),
 	}
 	go s.run(run)
 	return s, nil
@@ -56,6 +63,50 @@ func (s *Supervisor) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current.PID()
+}
+
+// Ready waits until a child is ready, and returns how many children have been. If the last two starts
+// failed, it returns the error of the last one at once. Between Rest and Wake it waits for Wake.
+func (s *Supervisor) Ready(ctx context.Context) (starts int, err error) {
+	for {
+		s.mu.Lock()
+		ready, starts, failure, changed := s.ready, s.starts, s.failure, s.changed
+		s.mu.Unlock()
+		switch {
+		case ready:
+			return starts, nil
+		case failure != nil:
+			return 0, failure
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		case <-s.ended:
+			return 0, errors.New(s.name + " is closed")
+		}
+	}
+}
+
+// Rest stops the child, which is not started again before Wake. It returns when the child has ended.
+func (s *Supervisor) Rest(ctx context.Context) error {
+	stopped := make(chan error, 1)
+	select {
+	case s.rest <- stopped:
+		return <-stopped
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.ended:
+		return nil
+	}
+}
+
+// Wake starts a child after Rest, without waiting for it.
+func (s *Supervisor) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // the last one has not been noticed yet
+	}
 }
 
 // Close stops the child, waits until it has ended, and releases the lock. It may be
@@ -69,37 +120,78 @@ func (s *Supervisor) Close() error {
 func (s *Supervisor) run(ctx context.Context) {
 	defer close(s.ended)
 	defer func() { s.err = errors.Join(s.err, s.lock.Close()) }()
-	wait := firstPause
+	p, wait := s.current, firstPause
 	for {
-		p, began := s.current, time.Now()
+		began := time.Now()
 		select {
 		case <-ctx.Done():
 			s.err = p.Stop(s.steps...)
 			return
+		case stopped := <-s.rest:
+			s.notReady(nil)
+			stopped <- p.Stop(s.steps...)
+			if !s.awaitWake(ctx) {
+				return
+			}
+			wait = 0
 		case <-p.Done():
+			s.notReady(nil)
+			s.logger.Error(s.name+" ended unexpectedly and is restarted", "pid", p.PID(), "err", p.Err())
+			if time.Since(began) > steady {
+				wait = firstPause
+			}
 		}
-		s.logger.Error(s.name+" ended unexpectedly and is restarted", "pid", p.PID(), "err", p.Err())
-		if time.Since(began) > steady {
-			wait = firstPause
-		}
-		next, ok := s.restart(ctx, &wait)
-		if !ok {
+		requested := time.Now()
+		var ok bool
+		if p, ok = s.restart(ctx, &wait); !ok {
 			return
 		}
-		s.mu.Lock()
-		s.current = next
-		s.mu.Unlock()
-		s.logger.Info(s.name+" is back", "pid", next.PID(), "after", time.Since(began).Round(time.Millisecond))
+		s.setReady(p)
+		s.logger.Info(s.name+" is back", "pid", p.PID(), "after", time.Since(requested).Round(time.Millisecond))
 	}
+}
+
+func (s *Supervisor) setReady(p *Process) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current, s.ready, s.failure = p, true, nil
+	s.starts++
+	s.announce()
+}
+
+// notReady publishes that there is no child, and why, unless it is being started.
+func (s *Supervisor) notReady(failure error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ready, s.failure = false, failure
+	s.announce()
+}
+
+// announce wakes the goroutines in Ready; it requires the lock.
+func (s *Supervisor) announce() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // restart retries until a child is ready; false means that ctx ended first.
 func (s *Supervisor) restart(ctx context.Context, wait *time.Duration) (*Process, bool) {
-	for {
-		if pause(ctx, *wait) != nil {
+	for failures := 0; ; {
+		timer := time.NewTimer(*wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
 			return nil, false
+		case stopped := <-s.rest:
+			timer.Stop()
+			stopped <- nil
+			if !s.awaitWake(ctx) {
+				return nil, false
+			}
+			failures = 0
+			s.notReady(nil)
 		}
-		*wait = min(*wait*2, maxPause)
+		*wait = max(firstPause, min(*wait*2, maxPause))
 		p, err := s.start(ctx)
 		if err == nil {
 			return p, true
@@ -107,6 +199,19 @@ func (s *Supervisor) restart(ctx context.Context, wait *time.Duration) (*Process
 		if ctx.Err() != nil {
 			return nil, false
 		}
+		if failures++; failures > 1 {
+			s.notReady(err)
+		}
 		s.logger.Error(s.name+" does not start", "err", err, "next_try_in", *wait)
+	}
+}
+
+// awaitWake waits for Wake; false means that ctx ended first.
+func (s *Supervisor) awaitWake(ctx context.Context) bool {
+	select {
+	case <-s.wake:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }

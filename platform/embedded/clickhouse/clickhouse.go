@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,7 +25,9 @@ import (
 // EngineCommand is the hidden subcommand of our binary that calls RunEngine.
 const EngineCommand = "clickhouse-engine"
 
-// Limits of one start and of the stop; Close takes at most their sum of steps.
+const what = "The ClickHouse engine"
+
+// Limits of one start and of the log.
 const (
 	startTimeout = 60 * time.Second
 	maxLogBytes  = 16 << 20
@@ -40,6 +43,12 @@ type Config struct {
 	MaxMemoryBytes int64 // of the whole engine; 0 is 1 GiB
 	MarkCacheBytes int64 // 0 is 64 MiB
 
+	// Idle is the time without a request of a Transport after which the engine stops until the next
+	// one; 0: it never stops.
+	Idle time.Duration
+	// Stopped, if set, is called when it has stopped because it is idle.
+	Stopped func()
+
 	Logger *slog.Logger
 }
 
@@ -48,13 +57,17 @@ type Engine struct {
 	cfg        Config
 	socket     string
 	supervisor *child.Supervisor
+	client     *http.Client // for checks
+	demand     *demand
+	closing    <-chan struct{}
+	cancel     context.CancelFunc // closes closing
+	kept       sync.WaitGroup
 }
 
 // Start starts the engine and returns when it answers. Errors are one line:
 // Conflict when another process owns Dir, Unavailable when the engine does not
-// start. The engine is started again whenever it ends before Close.
+// start. The engine is started again whenever it ends before Close, unless it is idle.
 func Start(ctx context.Context, cfg Config) (*Engine, error) {
-	const what = "The ClickHouse engine"
 	if cfg.MaxMemoryBytes == 0 {
 		cfg.MaxMemoryBytes = 1 << 30
 	}
@@ -65,7 +78,7 @@ func Start(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Dir, err = filepath.Abs(cfg.Dir); err != nil {
 		return nil, child.Explain(err, what, cfg.Dir, "")
 	}
-	e := &Engine{cfg: cfg}
+	e := &Engine{cfg: cfg, demand: newDemand()}
 	if err := os.MkdirAll(e.data(), 0o700); err != nil {
 		return nil, child.Explain(err, what, cfg.Dir, "")
 	}
@@ -79,10 +92,21 @@ func Start(ctx context.Context, cfg Config) (*Engine, error) {
 		return nil, child.Explain(err, what, cfg.Dir, "")
 	}
 	e.socket = filepath.Join(socketDir, "http.sock")
+	e.client = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", e.socket)
+		},
+		DisableKeepAlives: true, // a connection of an engine that has ended is of no use
+	}}
 	e.supervisor, err = child.Supervise(ctx, what, cfg.Logger, lock, e.start,
 		child.Step{Signal: syscall.SIGTERM, Grace: 3500 * time.Millisecond}, child.Step{Signal: syscall.SIGKILL, Grace: time.Second})
 	if err != nil {
 		return nil, err
+	}
+	keep, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.closing, e.cancel = keep.Done(), cancel
+	if cfg.Idle > 0 {
+		e.kept.Go(func() { e.restWhenIdle(keep) })
 	}
 	return e, nil
 }
@@ -90,17 +114,26 @@ func Start(ctx context.Context, cfg Config) (*Engine, error) {
 // URL returns the engine's address: http+unix:// and the path of its socket.
 func (e *Engine) URL() string { return (&url.URL{Scheme: "http+unix", Path: e.socket}).String() }
 
-// PID returns the id of the engine's process.
-func (e *Engine) PID() int { return e.supervisor.PID() }
+// PID returns the id of the engine's process; 0: it stops or is stopped because it is idle.
+func (e *Engine) PID() int {
+	if e.demand.rests() {
+		return 0
+	}
+	return e.supervisor.PID()
+}
 
 // Close stops the engine within five seconds. Inserted rows are kept.
-func (e *Engine) Close() error { return e.supervisor.Close() }
+func (e *Engine) Close() error {
+	e.cancel()
+	err := e.supervisor.Close()
+	e.kept.Wait()
+	return err
+}
 
 func (e *Engine) data() string { return filepath.Join(e.cfg.Dir, "data") }
 
 // start runs one engine process and waits until it answers.
 func (e *Engine) start(ctx context.Context) (*child.Process, error) {
-	const what = "The ClickHouse engine"
 	if err := child.Reap(ctx, e.data(), 0, child.Step{Signal: syscall.SIGTERM, Grace: 4 * time.Second}, child.Step{Signal: syscall.SIGKILL, Grace: 5 * time.Second}); err != nil {
 		return nil, err
 	}
@@ -140,15 +173,10 @@ func (e *Engine) command(log *os.File) *exec.Cmd {
 func (e *Engine) wait(ctx context.Context, p *child.Process) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", e.socket)
-	}}
-	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := ping(ctx, client)
+		_, err := e.get(ctx, "/ping")
 		if err == nil {
 			return nil
 		}
@@ -160,16 +188,4 @@ func (e *Engine) wait(ctx context.Context, p *child.Process) error {
 		case <-tick.C:
 		}
 	}
-}
-
-func ping(ctx context.Context, client *http.Client) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine/ping", http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
 }

@@ -19,21 +19,26 @@ import (
 // open connects the unmodified driver to an engine.
 func open(t *testing.T, address, database, compression string) driver.Conn {
 	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http+unix" {
-		t.Fatalf("address %q: %v", address, err)
-	}
-	options := &ch.Options{
-		Protocol: ch.HTTP, Addr: []string{"engine:80"}, Auth: ch.Auth{Database: database}, MaxOpenConns: 16,
-		DialContext: func(ctx context.Context, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", u.Path)
-		},
-	}
+	options := &ch.Options{Auth: ch.Auth{Database: database}}
 	switch compression {
 	case "lz4":
 		options.Compression = &ch.Compression{Method: ch.CompressionLZ4}
 	case "gzip":
 		options.Compression = &ch.Compression{Method: ch.CompressionGZIP, Level: 1}
+	}
+	return openWith(t, address, options)
+}
+
+// openWith completes options for the engine at address.
+func openWith(t *testing.T, address string, options *ch.Options) driver.Conn {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http+unix" {
+		t.Fatalf("address %q: %v", address, err)
+	}
+	options.Protocol, options.Addr, options.MaxOpenConns = ch.HTTP, []string{"engine:80"}, 16
+	options.DialContext = func(ctx context.Context, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", u.Path)
 	}
 	conn, err := ch.Open(options)
 	if err != nil {

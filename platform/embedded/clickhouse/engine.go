@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/flowforge/flowforge/platform/embedded/clickhouse/chdb"
@@ -52,6 +53,7 @@ func RunEngine(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	go debug.FreeOSMemory() // the start needs more memory than what follows
 	return serve(ctx, listener, server)
 }
 

@@ -180,7 +180,7 @@ func count(t *testing.T, conn driver.Conn, query string, args ...any) (n uint64)
 func eventually(t *testing.T, limit time.Duration, ok func() bool) {
 	t.Helper()
 	deadline := time.After(limit)
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		select {

@@ -264,8 +264,8 @@ func defaultSettings() map[string]string {
 	return map[string]string{
 		"listen_addresses":               "",
 		"port":                           "5432", // names the socket
-		"max_connections":                "200",
-		"shared_buffers":                 "256MB",
+		"max_connections":                "100",
+		"shared_buffers":                 "128MB", // the system caches the rest
 		"work_mem":                       "16MB",
 		"maintenance_work_mem":           "128MB",
 		"max_locks_per_transaction":      "256", // monthly partitions, each with its indexes
@@ -274,11 +274,10 @@ func defaultSettings() map[string]string {
 		"wal_level":                      "minimal", // no replica reads it
 		"max_wal_senders":                "0",
 		"wal_compression":                "on",
-		"wal_buffers":                    "16MB",
 		"max_wal_size":                   "2GB",
 		"checkpoint_timeout":             "15min",
 		"autovacuum_vacuum_scale_factor": "0.05", // hot rows: leases, queue, counters
-		"autovacuum_naptime":             "20s",
+		"autovacuum_naptime":             "30s",
 		"timezone":                       "UTC",
 		"log_timezone":                   "UTC",
 		"log_min_duration_statement":     "1000",

@@ -1,0 +1,6 @@
+package clickhouse
+
+import "context"
+
+// Works exposes works.
+func (e *Engine) Works(ctx context.Context) bool { return e.works(ctx) }
