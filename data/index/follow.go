@@ -36,7 +36,7 @@ func (s *Service) follow(ctx context.Context, project uuid.UUID) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// A look that finds nothing does not start ClickHouse.
+	// Without changes, ClickHouse is not started.
 	if project == uuid.Nil && !s.checked.IsZero() {
 		if found, err := s.queries.HasChanges(ctx); err != nil || !found {
 			return 0, err
