@@ -96,7 +96,7 @@ func newSweepAddCommand() *cobra.Command {
 func newSweepChangeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "change SWEEP", Short: "Change the search space or the settings for future runs", Args: arguments("SWEEP"),
-		Example: "  flowforge sweep change 01a2… --parallelism 8 --gpu-hours 20\n  flowforge sweep change 01a2… --range lr=0.001:0.01:log --values optimizer=adam",
+		Example: "  flowforge sweep change 01a2… --parallelism 8 --gpu-hours 20\n  flowforge sweep change 01a2… --range hyperparameters.learning_rate=0.001:0.01:log --values model=mlp",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			parameters, err := spaceOf(cmd)
 			if err != nil {
@@ -136,7 +136,7 @@ func newSweepCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create WORKFLOW[@VERSION] | FILE",
 		Short: "Create a sweep from flags, or from a YAML or JSON file",
-		Example: "  flowforge sweep create digits.train --range lr=0.0001:0.1:log --values optimizer=adam,sgd --runs 20 --metric accuracy\n" +
+		Example: "  flowforge sweep create digits.train --range hyperparameters.learning_rate=0.001:0.5:log --values model=mlp,softmax --runs 20 --metric accuracy\n" +
 			"  flowforge sweep create sweep.yaml --preview",
 		Args: arguments("WORKFLOW or FILE"),
 		RunE: runSweepCreate,

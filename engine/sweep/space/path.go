@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -18,7 +19,7 @@ func TypeAt(inputs typeregistry.Schema, path string) (*typeregistry.Type, string
 	name, rest, nested := strings.Cut(path, ".")
 	f, ok := inputs.Field(name)
 	if !ok {
-		return nil, fmt.Sprintf("There is no input %q.", name)
+		return nil, fmt.Sprintf("There is no input %q.%s", name, suggestion(inputs.Fields, path))
 	}
 	if f.Type.Kind == typeregistry.KindSecret || f.Type.Kind == typeregistry.KindConnection {
 		return nil, "Secrets and connections cannot be varied."
@@ -40,6 +41,8 @@ func below(t *typeregistry.Type, path, rest string) (*typeregistry.Type, string)
 	case typeregistry.KindStruct, typeregistry.KindHyperparam:
 		if f, ok := t.FieldNamed(name); ok {
 			found = f.Type
+		} else {
+			return nil, fmt.Sprintf("%s has no %q.%s", path, name, suggestion(t.Fields, name))
 		}
 	case typeregistry.KindMap:
 		found = t.Elem
@@ -59,6 +62,52 @@ func below(t *typeregistry.Type, path, rest string) (*typeregistry.Type, string)
 		return below(found, path+"."+name, rest)
 	}
 	return found, ""
+}
+
+// suggestion returns a sentence with the path that the person probably meant, or with the names
+// of the fields.
+func suggestion(fields []typeregistry.Field, path string) string {
+	paths := pathsOf(fields, "", 0)
+	var below []string
+	for _, candidate := range paths {
+		if strings.HasSuffix(candidate, "."+path) {
+			below = append(below, candidate)
+		}
+	}
+	near := apperr.Nearest(path, paths)
+	switch {
+	case len(below) == 1:
+		near = below[0]
+	case near == "" && len(fields) > 0:
+		names := make([]string, 0, len(fields))
+		for _, f := range fields {
+			names = append(names, f.Name)
+		}
+		return fmt.Sprintf(" Enter one of: %s.", strings.Join(names, ", "))
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", near)
+}
+
+// maxDepth is the number of levels of fields that suggestions contain.
+const maxDepth = 4
+
+// pathsOf lists the paths of fields and of the fields in them.
+func pathsOf(fields []typeregistry.Field, above string, depth int) (paths []string) {
+	for _, f := range fields {
+		path := above + f.Name
+		paths = append(paths, path)
+		t := f.Type
+		for t.Kind == typeregistry.KindOptional {
+			t = t.Elem
+		}
+		if depth < maxDepth {
+			paths = append(paths, pathsOf(t.Fields, path+".", depth+1)...)
+		}
+	}
+	return paths
 }
 
 // Apply returns inputs with the values of a combination. Inputs stay as they are. It returns a
