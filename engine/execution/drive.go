@@ -44,6 +44,7 @@ func (s *Driver) Drive(ctx context.Context, id uuid.UUID) error {
 	// Many executions may load at once, each with several statements that wait for connections.
 	loading, loaded := s.live.untilDrained(ctx)
 	defer loaded()
+	s.holds.wait(loading, id)
 	row, err := s.queries.AcquireLease(loading, s.owner, s.config.Timing.Lease.Seconds(), id, s.term.Load())
 	if db.IsNoRows(err) || err != nil && s.live.isDraining() { // the next driver takes over
 		return nil
