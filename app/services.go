@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -250,7 +251,7 @@ func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps c
 		Offers: p.options.Offers, UsePool: p.pools.Use,
 		Pool: p.pool, Sessions: p.direct.Pool, Reads: p.reads, Watch: p.watch, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
 		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
-		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, Now: time.Now,
+		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, JobLogger: slog.New(quiet{a.cfg.Log.Handler()}), Now: time.Now,
 	})
 	if err == nil {
 		p.options.RunWith(db.New(p.pool), p.workflows, p.executions)

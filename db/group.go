@@ -13,6 +13,12 @@ type Beginner interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }
 
+// Database runs statements and transactions: a pool, or one of its connections.
+type Database interface {
+	DBTX
+	Beginner
+}
+
 // TxGroup runs f in one transaction for all items. If it fails because of the items, each half of them
 // gets its own transaction, and so on: an item that cannot be written does not prevent the others. done
 // is called with items whose transaction has ended, and its error.

@@ -115,8 +115,8 @@ func setDefault(config *pgxpool.Config, name, value string) {
 
 // Tx runs f in a transaction, which commits when f returns nil and rolls back
 // otherwise.
-func Tx(ctx context.Context, pool *pgxpool.Pool, f func(tx pgx.Tx, q *Queries) error) error {
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return f(tx, New(tx)) })
+func Tx(ctx context.Context, in Beginner, f func(tx pgx.Tx, q *Queries) error) error {
+	return pgx.BeginFunc(ctx, in, func(tx pgx.Tx) error { return f(tx, New(tx)) })
 }
 
 // Constraint returns the name of the constraint that err violates, or "".

@@ -315,20 +315,33 @@ func (q *Queries) InsertSweepRuns(ctx context.Context, sweepID uuid.UUID, spaceV
 	return err
 }
 
-const linkSweepRun = `-- name: LinkSweepRun :execrows
-UPDATE input_sweep_runs r SET execution_id = $1, state = 'RUNNING'
-FROM input_sweeps s
-WHERE r.sweep_id = $2 AND r.number = $3 AND r.state = 'PROPOSED' AND r.execution_id IS NULL
+const linkSweepRuns = `-- name: LinkSweepRuns :many
+UPDATE input_sweep_runs r SET execution_id = l.execution_id, state = 'RUNNING'
+FROM input_sweeps s, jsonb_to_recordset($2::jsonb) AS l(number integer, execution_id uuid)
+WHERE r.sweep_id = $1 AND r.number = l.number AND r.state = 'PROPOSED' AND r.execution_id IS NULL
     AND s.id = r.sweep_id AND s.state = 'RUNNING'
+RETURNING r.number
 `
 
-// Is part of the transaction that launches the execution.
-func (q *Queries) LinkSweepRun(ctx context.Context, executionID *uuid.UUID, sweepID uuid.UUID, number int32) (int64, error) {
-	result, err := q.db.Exec(ctx, linkSweepRun, executionID, sweepID, number)
+// Is part of the transaction that launches the executions. Returns the runs that were waiting.
+func (q *Queries) LinkSweepRuns(ctx context.Context, sweepID uuid.UUID, links json.RawMessage) ([]int32, error) {
+	rows, err := q.db.Query(ctx, linkSweepRuns, sweepID, links)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return result.RowsAffected(), nil
+	defer rows.Close()
+	var items []int32
+	for rows.Next() {
+		var number int32
+		if err := rows.Scan(&number); err != nil {
+			return nil, err
+		}
+		items = append(items, number)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listInputSweeps = `-- name: ListInputSweeps :many

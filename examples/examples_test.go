@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -68,6 +70,24 @@ func TestEveryExampleIsAValidWorkflow(t *testing.T) {
 			if f.Hints.Label == "" {
 				t.Errorf("%s: the input %s has no label", folder, f.Name)
 			}
+		}
+	}
+}
+
+// TestExamplesThatNeedConnections: these examples are not part of a new installation.
+func TestExamplesThatNeedConnections(t *testing.T) {
+	t.Parallel()
+	for _, folder := range []string{"jobs", "sensor"} {
+		doc, err := os.ReadFile(filepath.Join(folder, "workflow.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, problems := workflow.Parse(doc, typeregistry.Builtin())
+		if len(problems) == 0 {
+			_, problems = d.Compile()
+		}
+		for _, p := range problems {
+			t.Errorf("%s: %s: %s", folder, p.Path, p.Message)
 		}
 	}
 }

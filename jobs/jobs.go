@@ -27,7 +27,7 @@ const (
 	keepCancelled = 24 * time.Hour
 	keepDiscarded = 180 * 24 * time.Hour // discarded jobs are dead letters until a user retries them
 	maxRetryDelay = 10 * time.Second
-	softStop      = 5 * time.Second // grace period before running jobs are cancelled
+	softStop      = 5 * time.Second // grace period before running jobs are cancelled; at most two thirds of the time that a stop may take
 
 	profilesEvery = 5 * time.Minute // for statistics without a job of their own
 
@@ -148,7 +148,11 @@ func (c *Client) Stop(ctx context.Context) error {
 	if c.drives {
 		c.driver.Drain()
 	}
-	soft, cancel := context.WithTimeout(ctx, softStop)
+	limit := softStop
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)*2/3)
+	}
+	soft, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := c.river.Stop(soft); err == nil {
 		return nil

@@ -68,12 +68,13 @@ WHERE r.sweep_id = @sweep_id AND r.number = n.number AND NOT r.settled AND r.exe
 -- name: ProposedSweepRuns :many
 SELECT number, chosen FROM input_sweep_runs WHERE sweep_id = @sweep_id AND state = 'PROPOSED' AND NOT settled ORDER BY number;
 
--- name: LinkSweepRun :execrows
--- Is part of the transaction that launches the execution.
-UPDATE input_sweep_runs r SET execution_id = @execution_id, state = 'RUNNING'
-FROM input_sweeps s
-WHERE r.sweep_id = @sweep_id AND r.number = @number AND r.state = 'PROPOSED' AND r.execution_id IS NULL
-    AND s.id = r.sweep_id AND s.state = 'RUNNING';
+-- name: LinkSweepRuns :many
+-- Is part of the transaction that launches the executions. Returns the runs that were waiting.
+UPDATE input_sweep_runs r SET execution_id = l.execution_id, state = 'RUNNING'
+FROM input_sweeps s, jsonb_to_recordset(@links::jsonb) AS l(number integer, execution_id uuid)
+WHERE r.sweep_id = @sweep_id AND r.number = l.number AND r.state = 'PROPOSED' AND r.execution_id IS NULL
+    AND s.id = r.sweep_id AND s.state = 'RUNNING'
+RETURNING r.number;
 
 -- name: RefuseSweepRun :exec
 UPDATE input_sweep_runs SET state = 'REFUSED', message = @message, finished_at = @now, settled = true

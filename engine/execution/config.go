@@ -120,8 +120,9 @@ type Config struct {
 	// TraceOf returns the W3C trace context of a request that launches, or "".
 	TraceOf func(ctx context.Context) string
 
-	Logger *slog.Logger
-	Now    func() time.Time
+	Logger    *slog.Logger
+	JobLogger *slog.Logger // of River; nil: Logger
+	Now       func() time.Time
 
 	Timing Timing
 }

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -32,6 +33,8 @@ type core struct {
 	enqueuer  *river.Client[pgx.Tx]
 	owner     string // of leases and notifications
 	live      *registry
+	holds     *startHolds
+	series    chan struct{} // has an element for each connection that a LaunchSeries keeps
 	hub       *hub
 	hints     *hints
 	wakes     chan uuid.UUID
@@ -40,7 +43,7 @@ type core struct {
 
 // newCore returns a core without its reader.
 func newCore(c Config) (*core, error) {
-	enqueuer, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{Logger: c.Logger, FetchCooldown: notifyCooldown})
+	enqueuer, err := river.NewClient(riverpgxv5.New(c.Pool), &river.Config{Logger: cmp.Or(c.JobLogger, c.Logger), FetchCooldown: notifyCooldown})
 	if err != nil {
 		return nil, fmt.Errorf("make the job client: %w", err)
 	}
@@ -54,6 +57,8 @@ func newCore(c Config) (*core, error) {
 		enqueuer:  enqueuer,
 		owner:     c.Instance + "/" + uuid.NewString(),
 		live:      newRegistry(),
+		holds:     newStartHolds(),
+		series:    make(chan struct{}, max(1, c.Pool.Config().MaxConns/2)),
 		hub:       newHub(),
 		hints:     newHints(),
 		wakes:     make(chan uuid.UUID, wakeBacklog),

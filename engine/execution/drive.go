@@ -41,8 +41,12 @@ func (s *Driver) Drive(ctx context.Context, id uuid.UUID) error {
 	if s.live.isDraining() || s.live.wakeLoop(id) {
 		return nil
 	}
-	row, err := s.queries.AcquireLease(ctx, s.owner, s.config.Timing.Lease.Seconds(), id, s.term.Load())
-	if db.IsNoRows(err) {
+	// Many executions may load at once, each with several statements that wait for connections.
+	loading, loaded := s.live.untilDrained(ctx)
+	defer loaded()
+	s.holds.wait(loading, id)
+	row, err := s.queries.AcquireLease(loading, s.owner, s.config.Timing.Lease.Seconds(), id, s.term.Load())
+	if db.IsNoRows(err) || err != nil && s.live.isDraining() { // the next driver takes over
 		return nil
 	}
 	if err != nil {
@@ -50,11 +54,16 @@ func (s *Driver) Drive(ctx context.Context, id uuid.UUID) error {
 	}
 	ctx = auth.AsSystemIn(ctx, row.TenantID, row.ProjectID)
 	s.config.Crash("drive.acquired")
-	l, err := s.resume(ctx, row)
+	l, err := s.resume(auth.AsSystemIn(loading, row.TenantID, row.ProjectID), row)
+	if s.live.isDraining() {
+		s.release(ctx, id, row.OwnerEpoch, s.now())
+		return nil
+	}
 	if err != nil {
 		s.release(ctx, id, row.OwnerEpoch, s.now().Add(loadRetry))
 		return fmt.Errorf("load %s: %w", id, err)
 	}
+	loaded()
 	l.launches.starter, l.admission.requestedAt = newStarter(s, id), s.now()
 	l.launches.unsure.Store(true)
 	if !s.live.add(l) {

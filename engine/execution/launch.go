@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -41,7 +40,6 @@ type LaunchRequest struct {
 	RelaunchOf     *uuid.UUID
 	Cache          CacheUse
 	TTL            workflow.TTL // how long the execution is kept after its end; the definition sets what it leaves out
-	Sweep          *SweepRun    // nil: it is not part of a sweep
 	ScheduledAt    *time.Time   // the time of the run of the schedule that launches it; nil: no schedule does
 	By             string       // the schedule or the trigger that launches it, such as "schedule nightly"; "": the caller
 	Purpose        query.Purpose
@@ -52,16 +50,6 @@ type LaunchRequest struct {
 
 	resume   *resumption // nil: everything runs
 	identity identity    // of the new execution
-}
-
-// ErrRunNotWaiting means that a run of a sweep has an execution, or that the sweep does not launch now.
-var ErrRunNotWaiting = errors.New("the run is not waiting for its launch")
-
-// SweepRun is the run of a sweep that an execution is. A run is launched once: otherwise the launch
-// returns ErrRunNotWaiting as Conflict.
-type SweepRun struct {
-	ID     uuid.UUID // of the sweep
-	Number int
 }
 
 const (

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
@@ -42,41 +41,11 @@ type LaunchOutcome struct {
 }
 
 // LaunchAll launches a group, and returns the outcome of each request. Its executions are written in
-// few transactions, one after the other: one for 250 small workflows. They use one connection of the
-// pool, because thousands of drives may wait for the others.
+// few transactions, one after the other: one for 250 small workflows.
 func (s *LaunchService) LaunchAll(ctx context.Context, g LaunchGroup) []LaunchOutcome {
-	outcomes, c := make([]LaunchOutcome, len(g.Requests)), newCommon()
-	var list []*launch
-	for i, r := range g.Requests {
-		l, err := s.prepare(ctx, r, c)
-		if err != nil {
-			outcomes[i].Err = err
-			continue
-		}
-		l.position = i
-		list = append(list, l)
-	}
-	if len(list) == 0 {
-		return outcomes
-	}
-	err := s.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
-		for rest := list; len(rest) > 0; {
-			n := groupLength(rest)
-			if err := s.renew(rest[:n]); err != nil {
-				return err
-			}
-			s.write(ctx, conn, rest[:n], g.Claim)
-			rest = rest[n:]
-		}
-		return nil
-	})
-	for _, l := range list {
-		if !l.ended {
-			l.err = err
-		}
-		outcomes[l.position] = LaunchOutcome{ID: l.id, Created: l.created(), Err: l.err}
-	}
-	return outcomes
+	series := s.Series()
+	defer series.Close()
+	return series.Launch(ctx, g)
 }
 
 // renew gives launches that have waited for their group new IDs and times, unless their inputs

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"context"
 	"sync"
 
 	"github.com/google/uuid"
@@ -145,6 +146,20 @@ func (r *registry) drainedSignal() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.drained
+}
+
+// untilDrained returns a context that also ends when the current loops have to end.
+func (r *registry) untilDrained(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	drained := r.drainedSignal()
+	go func() {
+		select {
+		case <-drained:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 func (r *registry) isDraining() bool {

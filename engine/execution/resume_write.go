@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/flowforge/flowforge/access/audit"
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/quota/fair"
@@ -108,9 +107,6 @@ func (s *LaunchService) insertExtras(ctx context.Context, q *db.Queries, l *laun
 			return fmt.Errorf("record how long it is kept: %w", err)
 		}
 	}
-	if err := linkSweepRun(ctx, q, l); err != nil {
-		return err
-	}
 	if l.request.resume == nil {
 		return nil
 	}
@@ -118,22 +114,6 @@ func (s *LaunchService) insertExtras(ctx context.Context, q *db.Queries, l *laun
 		return err
 	}
 	return settleResumed(ctx, q, l)
-}
-
-// linkSweepRun makes the execution that of its run.
-func linkSweepRun(ctx context.Context, q *db.Queries, l *launch) error {
-	run := l.request.Sweep
-	if run == nil {
-		return nil
-	}
-	n, err := q.LinkSweepRun(ctx, &l.id, run.ID, int32(run.Number)) //nolint:gosec // bounded by the sweep
-	if err != nil {
-		return fmt.Errorf("link run %d of sweep %s: %w", run.Number, run.ID, err)
-	}
-	if n == 0 {
-		return apperr.Wrap(apperr.Conflict, ErrRunNotWaiting, fmt.Sprintf("Run %d of the sweep is not waiting for its launch.", run.Number))
-	}
-	return nil
 }
 
 // settleResumed settles the dead letters of nodes that run again.

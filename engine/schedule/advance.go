@@ -37,7 +37,7 @@ const maxSettled = 250
 // settle writes steps that launch nothing.
 func (s loop) settle(ctx context.Context, runs []*run) {
 	for part := range slices.Chunk(runs, maxSettled) {
-		db.TxGroup(ctx, s.config.Pool, part, func(_ pgx.Tx, q *db.Queries, runs []*run) error {
+		db.TxGroup(ctx, s.database, part, func(_ pgx.Tx, q *db.Queries, runs []*run) error {
 			s.config.Crash("settle.begin")
 			return s.advance(ctx, q, runs)
 		}, func(runs []*run, err error) {

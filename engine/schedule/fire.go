@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,25 +45,65 @@ type run struct {
 }
 
 // fireDue processes the due runs of schedules, one step of each at a time. To let other schedules
-// proceed, it processes a limited number; the next pass continues.
+// proceed, it processes a limited number; the next pass continues. Executions of several groups start
+// when all of them are launched, or after turnTime. A series keeps its connection for all steps: as soon
+// as executions start, thousands of drives wait for connections.
 func (s loop) fireDue(ctx context.Context, ids []uuid.UUID) error {
-	start := time.Now()
-	var failed error
-	for n := 0; n < turnSteps && len(ids) > 0 && time.Since(start) < turnTime && ctx.Err() == nil; n++ {
-		again, err := s.fireSteps(ctx, ids)
-		failed, ids = errors.Join(failed, err), again
+	if len(ids) == 0 {
+		return nil
 	}
-	return failed
+	groups := (len(ids) + groupSize - 1) / groupSize
+	holding, release := context.WithTimeout(ctx, turnTime)
+	defer release()
+	all := make(chan *execution.LaunchSeries, maxSeries)
+	for range max(1, min(maxSeries, groups, int(s.config.Pool.Config().MaxConns)/2)) {
+		series := s.config.Executions.Launches.Series()
+		defer series.Close()
+		if groups > 1 {
+			series.HoldStarts(holding.Done())
+		}
+		all <- series
+	}
+	start := time.Now()
+	var failures []error
+	for n := 0; n < turnSteps && len(ids) > 0 && (n == 0 || time.Since(start) < turnTime) && ctx.Err() == nil; n++ {
+		again, failed := s.fireSteps(ctx, all, ids)
+		failures, ids = append(failures, failed...), again
+	}
+	return joined(failures)
 }
 
-// fireSteps processes one step of each schedule. The steps are written together, but each takes
-// effect on its own. It returns the schedules that are still due.
-func (s loop) fireSteps(ctx context.Context, ids []uuid.UUID) (again []uuid.UUID, err error) {
+// fireSteps processes one step of each schedule, in groups. It returns the schedules that are still
+// due, and what failed.
+func (s loop) fireSteps(ctx context.Context, all chan *execution.LaunchSeries, ids []uuid.UUID) (again []uuid.UUID, failures []error) {
+	var mu sync.Mutex
+	_ = each(slices.Collect(slices.Chunk(ids, groupSize)), cap(all), func(ids []uuid.UUID) error {
+		series := <-all
+		defer func() { all <- series }()
+		if ctx.Err() != nil {
+			return nil
+		}
+		more, failed := s.fireGroup(ctx, series, ids)
+		mu.Lock()
+		defer mu.Unlock()
+		again, failures = append(again, more...), append(failures, failed...)
+		return nil
+	})
+	return again, failures
+}
+
+// fireGroup processes one step of each schedule of a group. The steps are written together, but each
+// takes effect on its own.
+func (s loop) fireGroup(ctx context.Context, series *execution.LaunchSeries, ids []uuid.UUID) (again []uuid.UUID, failures []error) {
+	database, err := series.Database(ctx)
+	if err != nil {
+		return nil, []error{err}
+	}
+	s = s.on(database)
 	rows, loads, err := s.readDue(ctx, ids)
 	if err != nil {
-		return nil, err
+		return nil, []error{err}
 	}
-	var failures []error
 	var runs, launched, settled []*run
 	c := newShared(s.now())
 	for _, row := range rows {
@@ -80,7 +121,7 @@ func (s loop) fireSteps(ctx context.Context, ids []uuid.UUID) (again []uuid.UUID
 		}
 		runs = append(runs, r)
 	}
-	s.launch(ctx, launched, s.advance)
+	s.launch(ctx, series, launched, s.advance)
 	s.settle(ctx, settled)
 	s.settle(ctx, decidedBefore(runs))
 	for _, r := range runs {
@@ -92,7 +133,7 @@ func (s loop) fireSteps(ctx context.Context, ids []uuid.UUID) (again []uuid.UUID
 			again = append(again, r.row.ID)
 		}
 	}
-	return again, joined(failures)
+	return again, failures
 }
 
 // mostFailures is the maximum number of failures in a message of the log.

@@ -1,13 +1,16 @@
 package schedule_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
@@ -196,12 +199,7 @@ func TestManyAtOnce(t *testing.T) {
 	b := setup(t)
 	sc := b.create(hourly("quick", nil))
 	const n = 401
-	_, err := b.pool.Exec(b.ctx, "CREATE TABLE copies AS SELECT s.* FROM schedules s, generate_series(2, $1)", n)
-	require.NoError(t, err)
-	for _, sql := range []string{"UPDATE copies SET id = gen_random_uuid()", "UPDATE copies SET name = id || ' copy'", "INSERT INTO schedules SELECT * FROM copies"} {
-		_, err := b.pool.Exec(b.ctx, sql)
-		require.NoError(t, err)
-	}
+	b.copies(n)
 	b.clock.set(noon)
 	var all sync.WaitGroup
 	for range 2 {
@@ -218,4 +216,50 @@ func TestManyAtOnce(t *testing.T) {
 	require.Zero(t, due)
 	require.Equal(t, n, b.executions())
 	require.Equal(t, []schedule.State{schedule.Launched}, b.states(sc.ID))
+}
+
+// copies adds copies of the only schedule until there are n.
+func (b *bundle) copies(n int) {
+	b.t.Helper()
+	_, err := b.pool.Exec(b.ctx, "CREATE TABLE copies AS SELECT s.* FROM schedules s, generate_series(2, $1)", n)
+	require.NoError(b.t, err)
+	for _, sql := range []string{"UPDATE copies SET id = gen_random_uuid()", "UPDATE copies SET name = id || ' copy'", "INSERT INTO schedules SELECT * FROM copies"} {
+		_, err := b.pool.Exec(b.ctx, sql)
+		require.NoError(b.t, err)
+	}
+}
+
+// TestAGroupDoesNotWaitForOthers: the first groups are committed before the last ones are read, so a server
+// that is killed loses only the groups that it was writing.
+func TestAGroupDoesNotWaitForOthers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.create(hourly("quick", nil))
+	const n = 650
+	b.copies(n)
+	b.clock.set(noon)
+	ctx, kill := context.WithCancel(auth.AsSystem(b.ctx))
+	defer kill()
+	config := b.config
+	var begun atomic.Int32
+	var committed sync.Once
+	config.Crash = func(at string) {
+		switch at {
+		case "launch.begin":
+			begun.Add(1)
+		case "launch.committed":
+			committed.Do(func() {
+				assert.Less(t, begun.Load(), int32(n/100), "groups that were read before the first one was committed")
+				assert.GreaterOrEqual(t, b.executions(), 100)
+				kill()
+			})
+		}
+	}
+	_ = schedule.New(config).FireAll(ctx)
+	require.Less(t, b.executions(), n, "the server was killed")
+	require.NoError(t, b.schedules.FireAll(auth.AsSystem(b.ctx)))
+	require.Equal(t, n, b.executions())
+	var launched int
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(DISTINCT schedule_id) FROM schedule_occurrences WHERE state = 'LAUNCHED'").Scan(&launched))
+	require.Equal(t, n, launched)
 }

@@ -18,7 +18,7 @@ import (
 // launch launches the executions of runs with the current permissions of the owners, and sets the
 // errors of the runs. If a launch is refused, its run is refused; if the owner lacks the permission,
 // the schedule is paused.
-func (s loop) launch(ctx context.Context, runs []*run, write write) {
+func (s loop) launch(ctx context.Context, series *execution.LaunchSeries, runs []*run, write write) {
 	var accepted []*run
 	var group execution.LaunchGroup
 	for _, r := range runs {
@@ -62,7 +62,7 @@ func (s loop) launch(ctx context.Context, runs []*run, write write) {
 		return refused, nil
 	}
 	s.config.Crash("launch.begin")
-	outcomes := s.config.Executions.Launches.LaunchAll(ctx, group)
+	outcomes := series.Launch(ctx, group)
 	s.config.Crash("launch.committed")
 	for i, outcome := range outcomes {
 		r := accepted[i]
@@ -120,7 +120,7 @@ func (s loop) refuse(ctx context.Context, r *run, write write, cause error) erro
 	default:
 		return fmt.Errorf("launch a fire of schedule %s: %w", r.row.ID, cause)
 	}
-	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+	return db.Tx(ctx, s.database, func(_ pgx.Tx, q *db.Queries) error {
 		if err := write(ctx, q, []*run{r}); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,9 +21,10 @@ const (
 	slowly   = 30 * time.Second
 	clean    = time.Hour
 
-	// Schedules that are due are processed in groups, each on one connection.
-	minGroup  = 100
-	maxGroups = 4
+	// Schedules that are due are processed in groups. A group is read, checked and written before the
+	// next one, so that the first launches do not wait for the checks of all others.
+	groupSize = 100
+	maxSeries = 4 // groups that are processed concurrently, each series on its own connection
 
 	// Steps of a schedule in one pass, so that schedules that are always due do not delay others.
 	turnSteps = 10
@@ -33,10 +33,20 @@ const (
 
 // Run runs schedules until ctx ends. The leader calls it. A second loop does no harm, because
 // each step is a transaction that claims the schedule and checks its state.
-func (s *Service) Run(ctx context.Context) { loop{s}.run(auth.AsSystem(ctx)) }
+func (s *Service) Run(ctx context.Context) { s.loop().run(auth.AsSystem(ctx)) }
 
 // loop runs what is due. Its steps act as the system, or as the owners of schedules.
-type loop struct{ *Service }
+type loop struct {
+	*Service
+
+	database db.Database // the pool, or the connection of a series
+	queries  *db.Queries // of database
+}
+
+func (s *Service) loop() loop { return loop{s, s.config.Pool, s.queries} }
+
+// on returns the loop with another connection.
+func (s loop) on(database db.Database) loop { return loop{s.Service, database, db.New(database)} }
 
 func (s loop) run(ctx context.Context) {
 	var checked, cleaned time.Time
@@ -104,14 +114,15 @@ func (s loop) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find due schedules: %w", err)
 	}
-	groups := max(1, min(maxGroups, int(s.config.Pool.Config().MaxConns)/2))
-	size := max(minGroup, (len(due)+groups-1)/groups)
-	return errors.Join(failed, each(slices.Collect(slices.Chunk(due, size)), groups, func(ids []uuid.UUID) error { return s.fireDue(ctx, ids) }))
+	return errors.Join(failed, s.fireDue(ctx, due))
 }
 
 // each calls f for items, several at a time. The failure of one item does not affect the others. It
 // returns all failures.
 func each[T any](items []T, together int, f func(T) error) error {
+	if len(items) == 1 {
+		return f(items[0])
+	}
 	slots := make(chan struct{}, together)
 	failures := make([]error, len(items))
 	var all sync.WaitGroup
@@ -134,7 +145,7 @@ func (s loop) followClock(ctx context.Context) error {
 		return fmt.Errorf("find schedules whose last fire is in the future: %w", err)
 	}
 	for _, id := range ids {
-		err := db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		err := db.Tx(ctx, s.database, func(_ pgx.Tx, q *db.Queries) error {
 			row, err := q.LockSchedule(ctx, id)
 			if db.IsNoRows(err) || err == nil && (row.LastAt == nil || !row.LastAt.After(s.now().Add(ClockBack))) {
 				return nil

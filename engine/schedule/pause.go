@@ -40,7 +40,7 @@ func (s loop) pauseFailing(ctx context.Context, only []uuid.UUID) ([]uuid.UUID, 
 // pauseIfFailing pauses a schedule that fails while it is locked: a user may just have resumed,
 // changed or deleted it.
 func (s loop) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool, err error) {
-	err = db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+	err = db.Tx(ctx, s.database, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockSchedule(ctx, id)
 		if db.IsNoRows(err) {
 			return nil
@@ -60,7 +60,7 @@ func (s loop) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool, er
 
 // pause pauses a schedule on behalf of FlowForge.
 func (s loop) pause(ctx context.Context, row db.Schedule, reason, message string) error {
-	return db.Tx(ctx, s.config.Pool, func(_ pgx.Tx, q *db.Queries) error {
+	return db.Tx(ctx, s.database, func(_ pgx.Tx, q *db.Queries) error {
 		return s.pauseIn(ctx, q, row.ID, reason, message)
 	})
 }

@@ -36,7 +36,9 @@ func (s loop) launchQueued(ctx context.Context, id uuid.UUID) error {
 		return s.pause(ctx, row, PausedByAccess, unreadable(fields))
 	}
 	r := &run{row: row, schedule: sc, timing: t, record: &occurrenceRow{ScheduleID: id, FireAt: waiting.FireAt, IntervalStart: waiting.IntervalStart, DecidedAt: s.now()}}
-	s.launch(ctx, []*run{r}, s.settleQueued)
+	series := s.config.Executions.Launches.Series()
+	defer series.Close()
+	s.launch(ctx, series, []*run{r}, s.settleQueued)
 	return r.err
 }
 

@@ -58,7 +58,9 @@ func TestAGridRunsEachCombinationOnce(t *testing.T) {
 func TestKillsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	sw := b.create(spec(24, sweep.Random))
+	few := spec(24, sweep.Random)
+	few.Parallelism = 2 // many groups
+	sw := b.create(few)
 	kills := 0
 	for n := 1; ; n++ {
 		var count atomic.Int64
