@@ -58,7 +58,11 @@ func (s *flowforgeSession) register(ctx context.Context, e environment) error {
 			return err
 		}
 	}
-	file := filepath.Join(e.folder, "run_flowforge.py")
+	// The code of a workflow is the folder of its file.
+	file := filepath.Join(e.folder, "code", "run_flowforge.py")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
 	if err := os.WriteFile(file, []byte(flowforgeSource), 0o600); err != nil {
 		return err
 	}
