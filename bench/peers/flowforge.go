@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -57,7 +58,11 @@ func (s *flowforgeSession) register(ctx context.Context, e environment) error {
 			return err
 		}
 	}
-	file := filepath.Join(e.folder, "run_flowforge.py")
+	// The code of a workflow is the folder of its file.
+	file := filepath.Join(e.folder, "code", "run_flowforge.py")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
 	if err := os.WriteFile(file, []byte(flowforgeSource), 0o600); err != nil {
 		return err
 	}
@@ -95,6 +100,35 @@ type executionState struct {
 	ID       string    `json:"execution_id"`
 	Status   string    `json:"status"`
 	Finished time.Time `json:"finished_at"`
+	Outputs  struct {
+		Result json.RawMessage `json:"result"`
+	} `json:"outputs"`
+}
+
+// check returns an error unless a Python workload has the result that it must have.
+func (x executionState) check(workload string) error {
+	var expected any
+	switch workload {
+	case "functions-20":
+		expected = 20
+	case "map-100":
+		numbers := make([]int, 100)
+		for i := range numbers {
+			numbers[i] = i + 1
+		}
+		expected = numbers
+	default:
+		return nil
+	}
+	text, err := json.Marshal(expected)
+	if err != nil {
+		return err
+	}
+	var found bytes.Buffer
+	if err := json.Compact(&found, x.Outputs.Result); err != nil || found.String() != string(text) {
+		return fmt.Errorf("the result is %.200s instead of %s", x.Outputs.Result, text)
+	}
+	return nil
 }
 
 // Run measures the time from the request to the end that the server records.
@@ -117,7 +151,7 @@ func (s *flowforgeSession) Run(ctx context.Context, workload string) (time.Durat
 			return 0, err
 		}
 	}
-	return x.Finished.Sub(begin), nil
+	return x.Finished.Sub(begin), x.check(workload)
 }
 
 func (s *flowforgeSession) call(ctx context.Context, method, path, body string, answer any) error {

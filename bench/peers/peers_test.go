@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,6 +123,15 @@ func TestAnswersOfAdapters(t *testing.T) {
 		_, err := parseAnswer([]byte(line))
 		assert.ErrorContains(t, err, message)
 	}
+}
+
+func TestResultsOfFlowForge(t *testing.T) {
+	t.Parallel()
+	var x executionState
+	require.NoError(t, json.Unmarshal([]byte(`{"execution_id": "x", "status": "SUCCEEDED", "outputs": {"result": 20}}`), &x))
+	require.NoError(t, x.check("functions-20"))
+	require.NoError(t, x.check("chain-40"), "a process has no result")
+	assert.ErrorContains(t, x.check("map-100"), "the result is 20 instead of [1,2,3")
 }
 
 func TestSelectedNames(t *testing.T) {

@@ -131,24 +131,29 @@ func ahead(results []result, loads []workload) []string {
 			continue
 		}
 		var faster []string
+		compared := 0
 		for i, r := range results {
 			f, other := r.Facts(), r.recorded(w)
 			if i == own || len(other.Values) == 0 || (w.shell && !f.Durable) || (!w.shell && f.InProcess) {
 				continue
 			}
+			compared++
 			if other.Median() <= mine.Median() {
 				faster = append(faster, fmt.Sprintf("%s (%.2f of its time)", f.Name, other.Median()/mine.Median()))
 			}
+		}
+		if compared == 0 {
+			continue
 		}
 		verdict := "FlowForge is ahead"
 		if len(faster) > 0 {
 			verdict = "faster than FlowForge: " + strings.Join(faster, ", ")
 		}
-		compared := "durable peers"
+		group := "durable peers"
 		if !w.shell {
-			compared = "peers that are not libraries in the process"
+			group = "peers that are not libraries in the process"
 		}
-		lines = append(lines, fmt.Sprintf("%s, of %s: %s.", w.name, compared, verdict))
+		lines = append(lines, fmt.Sprintf("%s, of %s: %s.", w.name, group, verdict))
 	}
 	return lines
 }

@@ -1,4 +1,4 @@
-"""The Python workflows of FlowForge. They fail unless they return what they must return."""
+"""The Python workflows of FlowForge."""
 
 from typing import List
 
