@@ -686,24 +686,21 @@ func (q *Queries) HasOptionRuns(ctx context.Context, projectID uuid.UUID) (bool,
 }
 
 const insertExecutions = `-- name: InsertExecutions :exec
-WITH n AS MATERIALIZED (
-    SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.priority, r.inputs, r.submitted_by,
-        r.submitted_by_name, r.relaunch_of, r.created_at, r.total, r.pending, r.ready, r.levels, r.traceparent, r.scheduled_at, r.purpose, r.message
-    FROM jsonb_to_recordset($1::jsonb) AS r(
-        id uuid, tenant_id uuid, project_id uuid, workflow_id uuid, version_id uuid, workflow_name text, version text, name text,
-        priority int, inputs jsonb, submitted_by uuid, submitted_by_name text, relaunch_of uuid, created_at timestamptz,
-        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text, message text)
-), fresh AS (
+WITH fresh AS (
     INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
         priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
         traceparent, drive_requested_at, scheduled_at, purpose, event_seq)
     SELECT n.id, n.tenant_id, n.project_id, n.workflow_id, n.version_id, n.workflow_name, n.version, n.name,
         n.priority, n.inputs, n.submitted_by, n.submitted_by_name, n.relaunch_of, n.created_at, n.total, n.pending, n.ready, n.levels,
         n.traceparent, now(), n.scheduled_at, n.purpose, 1
-    FROM n
+    FROM jsonb_to_recordset($1::jsonb) AS n(
+        id uuid, tenant_id uuid, project_id uuid, workflow_id uuid, version_id uuid, workflow_name text, version text, name text,
+        priority int, inputs jsonb, submitted_by uuid, submitted_by_name text, relaunch_of uuid, created_at timestamptz,
+        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text)
 )
 INSERT INTO events (execution_id, seq, at, kind, message)
-SELECT n.id, 1, n.created_at, 'execution.launched', n.message FROM n
+SELECT n.id, 1, n.created_at, 'execution.launched', n.message
+FROM jsonb_to_recordset($1::jsonb) AS n(id uuid, created_at timestamptz, message text)
 `
 
 // Writes new executions, each with its first event.
