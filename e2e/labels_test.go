@@ -70,7 +70,7 @@ func TestLabelsOfAnExecution(t *testing.T) {
 }
 
 // TestLabelsInTheRunTable: names, tags and notes are edited in the cells of the table: with the keyboard,
-// with the pointer, and by going on elsewhere. A live row and the selection stay.
+// with the pointer, and by a click elsewhere. The selection stays.
 func TestLabelsInTheRunTable(t *testing.T) {
 	t.Parallel()
 	name := strings.Split(formWorkflow(t, "cells"), "/")[2]
@@ -97,7 +97,7 @@ func TestLabelsInTheRunTable(t *testing.T) {
 	require.NoError(t, first.Hover())
 	editing(t, page, first, "note")
 	require.NoError(t, page.Keyboard().Type("Too few epochs"))
-	click(t, page.Locator("h1")) // going on elsewhere saves
+	click(t, page.Locator("h1")) // saves the note
 	counts(t, editor, 0)
 	holds(t, first, "Too few epochs")
 	require.NoError(t, rows.Nth(1).Hover())

@@ -61,7 +61,7 @@ func TestCurvesOnThePageOfASweep(t *testing.T) {
 	require.NoError(t, rows.First().Hover())
 	require.NoError(t, expect().Locator(figure.Locator("[data-run][data-on]").First()).ToBeVisible())
 
-	_, err = page.GetByLabel("Metric").SelectOption(playwright.SelectOptionValues{Values: &[]string{"loss"}})
+	_, err = page.Locator("#curves-metric select").SelectOption(playwright.SelectOptionValues{Values: &[]string{"loss"}})
 	require.NoError(t, err)
 	visible(t, page.Locator(`#curves figure[data-name="loss"] .u-over`))
 	require.Contains(t, page.URL(), "metric=loss")

@@ -2,6 +2,7 @@ package handlers_test
 
 import (
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,8 +29,8 @@ func TestARefusedRegistrationKeepsWhatWasTyped(t *testing.T) {
 	for _, want := range []string{`value="no spaces"`, `value="1.0.0"`, `value="digits-test@1"`, "Start with a letter or digit", `href="#register-name"`} {
 		require.Contains(t, refused.body, want)
 	}
-	for id, version := range map[string]string{one.ID.String(): "1", two.ID.String(): "2"} {
-		require.Equal(t, http.StatusSeeOther, b.member.submit(t, "/artifacts/"+id+"/register", "name", "net", "version", version).status)
+	for i, a := range []artifact.Artifact{one, two} {
+		require.Equal(t, http.StatusSeeOther, b.member.submit(t, "/artifacts/"+a.ID.String()+"/register", "name", "net", "version", strconv.Itoa(i+1)).status)
 	}
 	taken := b.member.submit(t, page+"/register", "name", "net", "version", "2")
 	require.Equal(t, http.StatusConflict, taken.status)

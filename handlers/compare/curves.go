@@ -133,7 +133,7 @@ func (h *Pages) readSweep(r *http.Request, points int) (choice, comparison.Curve
 	}
 	charted, err := h.Sweeps.Charted(r.Context(), id, comparison.Most)
 	if err != nil {
-		return c, comparison.Curves{}, err //nolint:wrapcheck // it names its context
+		return c, comparison.Curves{}, err
 	}
 	c.ids = charted.Executions
 	if len(c.ids) == 0 {

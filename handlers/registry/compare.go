@@ -98,7 +98,7 @@ func (h *Pages) inputs(ctx context.Context, x *shown) (views.ModelDifferences, e
 		return d, nil
 	}
 	if err != nil {
-		return d, err //nolint:wrapcheck // it names its context
+		return d, err
 	}
 	same := 0
 	for _, row := range compared.Rows {
@@ -144,7 +144,7 @@ func (h *Pages) sources(ctx context.Context, x *shown) (views.ModelDifferences, 
 			continue
 		}
 		if err != nil {
-			return d, err //nolint:wrapcheck // it names its context
+			return d, err
 		}
 		for _, item := range found.Items {
 			if item.Key == found.Focus.Key || !slices.Contains([]lineage.Kind{lineage.KindDataset, lineage.KindFeatureSet, lineage.KindModel, lineage.KindFile}, item.Kind) {

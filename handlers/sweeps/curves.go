@@ -70,7 +70,7 @@ func (h *Pages) curves(ctx context.Context, study sweep.Study, q url.Values, met
 		}
 		var err error
 		if reported, _, err = h.Telemetry.MetricNames(ctx, places); err != nil {
-			return m, err //nolint:wrapcheck // it names its context
+			return m, err
 		}
 	}
 	names := metricNames(s, q.Get(metricKey), reported)

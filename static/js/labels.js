@@ -66,7 +66,7 @@ function onKey(event) {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) event.target.form.requestSubmit();
 }
 
-// leave saves what was typed when the reader goes on elsewhere.
+// leave saves what was typed when the reader clicks elsewhere.
 function leave() {
   if (typed().value === before) close();
   else box.querySelector("form").requestSubmit();
