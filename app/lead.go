@@ -31,7 +31,7 @@ func (a *App) startScheduler(ctx context.Context, p *parts) error {
 	if err != nil {
 		return err
 	}
-	a.background("the lease of the scheduler", func(ctx context.Context) error {
+	a.life.background("the lease of the scheduler", func(ctx context.Context) error {
 		return elector.Run(ctx, func(ctx context.Context, term election.Term) error { return a.leadScheduler(ctx, p, term, settle) })
 	})
 	limit := time.NewTimer(settleLimit)
@@ -55,7 +55,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	}
 	defer p.quotas.StepDown()
 	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.DriveQueues(),
+		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.cfg.Retention.sweeps(p.retention), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: jobs.DriveQueues(),
 	})
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	defer end()
 	stopped := context.AfterFunc(ctx, func() {
 		p.leads.Store(false)
-		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
+		a.life.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
 		end()
 	})
 	launches, endLaunches := context.WithCancel(ctx)
@@ -91,7 +91,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	endLaunches()
 	launching.Wait()
 	if stopped() { // the term ended by itself
-		a.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
+		a.life.within(drainLimit, "the drive loops did not shut down cleanly", client.Stop)
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil
@@ -106,7 +106,7 @@ func (a *App) elector(p *parts, name string, other func()) (election.Elector, er
 		Pool: p.direct.Pool, Name: name, Holder: p.holder, Address: a.internalURL(), Timing: a.cfg.LeaseTiming, Logger: a.cfg.Log, OnOther: other,
 	}
 	if a.cfg.Leases == LeasesKubernetes {
-		return a.kubernetesElector(c)
+		return a.cfg.kubernetesElector(c)
 	}
 	return election.NewPostgres(c), nil
 }
