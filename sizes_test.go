@@ -108,12 +108,8 @@ const maxMethods = 50
 // large are the types with more methods, and their limits. Split a type before it needs more.
 func large() map[string]int {
 	return map[string]int{
-		"app.App":                 90, // the composition root
-		"compute/runner.attempt":  80,
-		"engine/dag.Run":          70,
-		"engine/execution.loop":   70, // steps of the drive loop; its features are components
-		"engine/quota/fair.state": 100,
-		"views/forms.Control":     110, // what the widgets ask about a field
+		"engine/dag.Run":        70,
+		"engine/execution.loop": 70, // steps of the drive loop; its features are components
 	}
 }
 

@@ -107,11 +107,11 @@ func TestServingBeginsAfterTheStart(t *testing.T) {
 	a, err := New(valid(t))
 	require.NoError(t, err)
 	defer a.Close()
-	require.ErrorContains(t, a.serving(t.Context()), "registering the examples")
-	a.started.Store(true)
-	require.NoError(t, a.serving(t.Context()))
-	a.stopping.Store(true)
-	require.ErrorContains(t, a.serving(t.Context()), "stopping")
+	require.ErrorContains(t, a.ready.check(t.Context()), "registering the examples")
+	a.ready.started.Store(true)
+	require.NoError(t, a.ready.check(t.Context()))
+	a.ready.stopping.Store(true)
+	require.ErrorContains(t, a.ready.check(t.Context()), "stopping")
 }
 
 func TestTakenPortIsNamed(t *testing.T) {
@@ -143,8 +143,8 @@ func TestNotReadyWithoutDiskSpace(t *testing.T) {
 	a, err := New(valid(t))
 	require.NoError(t, err)
 	defer a.Close()
-	require.NoError(t, a.diskReady(0))
-	require.ErrorContains(t, a.diskReady(1<<40), "MiB left")
+	require.NoError(t, diskReady(a.paths.root, 0))
+	require.ErrorContains(t, diskReady(a.paths.root, 1<<40), "MiB left")
 }
 
 // TestTenantsThatShareAnAccount: the warning counts tenants alone.

@@ -95,8 +95,8 @@ func (a *App) openArtifacts(ctx context.Context, p *parts) error {
 		p.directStore = true
 	}
 	p.storeReady = store.Ready
-	a.background("the sweep of the artifact store", func(ctx context.Context) error {
-		return store.SweepForever(ctx, func(err error) { a.logError("the artifact store cannot be swept", err) })
+	a.life.background("the sweep of the artifact store", func(ctx context.Context) error {
+		return store.SweepForever(ctx, func(err error) { a.life.logError("the artifact store cannot be swept", err) })
 	})
 	return nil
 }

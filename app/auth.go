@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/hex"
-	"fmt"
 	"strings"
 	"time"
 
@@ -13,19 +11,6 @@ import (
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/web"
 )
-
-// secretBytes returns the secret with this name, which is created at the first start.
-func (a *App) secretBytes(name string) ([]byte, error) {
-	text, err := a.loadSecret(name)
-	if err != nil {
-		return nil, err
-	}
-	b, err := hex.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("secret %s: %w", name, err)
-	}
-	return b, nil
-}
 
 // publicURL returns the public address of the server, without a trailing slash.
 func (a *App) publicURL() string {
@@ -37,7 +22,7 @@ func (a *App) publicURL() string {
 
 // startAuth starts authentication and authorisation.
 func (a *App) startAuth(ctx context.Context, p *parts) error {
-	tasks, err := a.secretBytes("task-tokens")
+	tasks, err := a.keys.read("task-tokens")
 	if err != nil {
 		return err
 	}
@@ -47,17 +32,17 @@ func (a *App) startAuth(ctx context.Context, p *parts) error {
 	if p.policies, err = auth.NewPolicies(ctx, p.pool); err != nil {
 		return err
 	}
-	a.background("the policies", func(ctx context.Context) error { return p.policies.Run(ctx, p.watch) })
+	a.life.background("the policies", func(ctx context.Context) error { return p.policies.Run(ctx, p.watch) })
 	p.users = auth.NewUsers(p.pool, p.policies)
 	sessions := auth.NewSessions(p.pool, p.users, a.cfg.sessionLimits(), time.Now)
-	a.background("the sessions", sessions.Run)
+	a.life.background("the sessions", sessions.Run)
 	p.sessions = web.NewSessions(sessions, strings.HasPrefix(a.publicURL(), "https:"))
 	return a.startIdentity(p, sessions)
 }
 
 // startIdentity starts sign-in and the chain of tokens.
 func (a *App) startIdentity(p *parts, sessions *auth.Sessions) error {
-	pepper, err := a.secretBytes("api-keys")
+	pepper, err := a.keys.read("api-keys")
 	if err != nil {
 		return err
 	}
@@ -65,7 +50,7 @@ func (a *App) startIdentity(p *parts, sessions *auth.Sessions) error {
 	if err != nil {
 		return err
 	}
-	block, err := a.secretBytes("session-block")
+	block, err := a.keys.read("session-block")
 	if err != nil {
 		return err
 	}
@@ -86,7 +71,7 @@ func (a *App) startIdentity(p *parts, sessions *auth.Sessions) error {
 	}
 	p.tokens = auth.TokenChain{keys, oidc.NewTokens(providers, p.users)}
 	if a.cfg.Kube != nil && a.cfg.Roles.Have(Web) && (a.cfg.Kube.TokenAudience != "" || len(a.cfg.Kube.TokenAccounts) > 0) {
-		tokens, err := a.startKubeTokens(p)
+		tokens, err := newKubeTokens(a.cfg.Kube.Config, p)
 		if err != nil {
 			return err
 		}
@@ -106,7 +91,7 @@ func (a *App) startProviders() ([]*oidc.Provider, error) {
 	providers := make([]*oidc.Provider, len(configs))
 	for i, c := range configs {
 		providers[i] = oidc.New(c, a.publicURL(), a.cfg.Log, time.Now)
-		a.background("the sign-in provider "+c.ID, providers[i].Run)
+		a.life.background("the sign-in provider "+c.ID, providers[i].Run)
 	}
 	return providers, nil
 }

@@ -47,7 +47,7 @@ func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
 	if err != nil {
 		return err
 	}
-	a.onStop(sessions.Close)
+	a.life.onStop(sessions.Close)
 	p.direct = sessions
 	open := db.OpenNamed
 	if direct != "" {
@@ -56,7 +56,7 @@ func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
 	if p.pool, err = open(ctx, url, name); err != nil {
 		return fmt.Errorf("%s: %w", databaseURL, oneLineError{err})
 	}
-	a.onStop(p.pool.Close)
+	a.life.onStop(p.pool.Close)
 	if direct != "" {
 		if err := sessions.Serves(ctx, p.pool); err != nil {
 			return fmt.Errorf("%s and %s: %w", databaseURL, sessionURL, oneLineError{err})
@@ -66,7 +66,7 @@ func (a *App) openDatabase(ctx context.Context, p *parts, url string) error {
 		return err
 	}
 	p.watch = db.NewWatch(p.pool, a.cfg.Log)
-	a.background("the watch of the database", p.watch.Run)
+	a.life.background("the watch of the database", p.watch.Run)
 	return nil
 }
 
@@ -88,13 +88,13 @@ func openSessions(ctx context.Context, url, direct, name string) (*db.Sessions, 
 
 // maxSessions is the maximum number of sessions of this server: those that migrations and cleanups
 // share, one for the notifications of the engine and one for those of jobs, and one for each lease.
-func (a *App) maxSessions() int64 {
-	leases := a.cfg.Leases != LeasesKubernetes
+func (c Config) maxSessions() int64 {
+	leases := c.Leases != LeasesKubernetes
 	n := int64(db.SharedSessions + 1)
 	for _, used := range []bool{
-		a.cfg.Roles.Have(Worker) || a.cfg.Roles.Have(Scheduler),
-		a.cfg.Roles.Have(Scheduler) && leases,
-		a.cfg.Roles.Have(Launcher) && leases && a.cfg.Kube != nil,
+		c.Roles.Have(Worker) || c.Roles.Have(Scheduler),
+		c.Roles.Have(Scheduler) && leases,
+		c.Roles.Have(Launcher) && leases && c.Kube != nil,
 	} {
 		if used {
 			n++
@@ -104,8 +104,8 @@ func (a *App) maxSessions() int64 {
 }
 
 // sessionChecks is the optional check of the direct address.
-func (a *App) sessionChecks(p *parts) []handlers.Check {
-	if a.cfg.DatabaseSessionURL == "" {
+func sessionChecks(c Config, p *parts) []handlers.Check {
+	if c.DatabaseSessionURL == "" {
 		return nil
 	}
 	return []handlers.Check{{Name: "postgres_sessions", Ready: p.direct.Pool.Ping}}

@@ -29,7 +29,7 @@ func (a *App) startEngines(ctx context.Context) (engines, error) {
 	var group errgroup.Group
 	if e.databaseURL == "" {
 		group.Go(func() (err error) {
-			database, err = postgres.Start(ctx, postgres.Config{Dir: a.paths.postgres(), BinDir: a.cfg.PostgresDir, BinDirs: a.binDirs(), Logger: a.cfg.Log})
+			database, err = postgres.Start(ctx, postgres.Config{Dir: a.paths.postgres(), BinDir: a.cfg.PostgresDir, BinDirs: a.cfg.binDirs(), Logger: a.cfg.Log})
 			return err
 		})
 	}
@@ -41,11 +41,11 @@ func (a *App) startEngines(ctx context.Context) (engines, error) {
 	}
 	err := group.Wait()
 	if database != nil {
-		a.onStop(func() { a.logError("PostgreSQL did not shut down cleanly", database.Close()) })
+		a.life.onStop(func() { a.life.logError("PostgreSQL did not shut down cleanly", database.Close()) })
 		e.databaseURL = database.URL()
 	}
 	if engine != nil {
-		a.onStop(func() { a.logError("the ClickHouse engine did not shut down cleanly", engine.Close()) })
+		a.life.onStop(func() { a.life.logError("the ClickHouse engine did not shut down cleanly", engine.Close()) })
 		e.clickhouseURL, e.clickhouse = engine.URL(), engine
 	}
 	return e, err
@@ -55,7 +55,7 @@ func (a *App) startEngines(ctx context.Context) (engines, error) {
 // start, the server logs that and continues; only a second user of the directory is an
 // error.
 func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
-	library, err := clickhouse.FindLibrary(a.cfg.ChdbLibrary, a.libraryDirs()...)
+	library, err := clickhouse.FindLibrary(a.cfg.ChdbLibrary, a.cfg.libraryDirs()...)
 	if err == nil {
 		var engine *clickhouse.Engine
 		engine, err = clickhouse.Start(ctx, clickhouse.Config{
@@ -76,21 +76,15 @@ func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
 
 // libraryDirs returns the folders in which `make run` and an installation put the
 // engine's library.
-func (a *App) libraryDirs() []string {
-	binaryDir := filepath.Dir(a.cfg.Executable)
+func (c Config) libraryDirs() []string {
+	binaryDir := filepath.Dir(c.Executable)
 	return []string{binaryDir, filepath.Join(binaryDir, "..", "lib"), filepath.Join(binaryDir, "..", ".cache", "chdb"), filepath.Join(".cache", "chdb")}
 }
 
 // binDirs returns the folders for PostgreSQL's programs in addition to those of the
 // system.
-func (a *App) binDirs() []string {
-	binaryDir := filepath.Dir(a.cfg.Executable)
+func (c Config) binDirs() []string {
+	binaryDir := filepath.Dir(c.Executable)
 	inCache := filepath.Join(".cache", "postgres", "native", "bin")
 	return []string{filepath.Join(binaryDir, "..", inCache), inCache}
-}
-
-func (a *App) logError(message string, err error) {
-	if err != nil {
-		a.cfg.Log.Error(message, "error", err)
-	}
 }

@@ -21,9 +21,9 @@ import (
 
 // registerExamples registers the examples of a new installation. It runs once per data
 // directory, so that archived examples stay archived.
-func (a *App) registerExamples(ctx context.Context, p *parts) error {
-	marker := a.paths.join("examples-registered")
-	if _, err := os.Stat(marker); err == nil || a.cfg.SkipExamples {
+func registerExamples(ctx context.Context, cfg Config, paths paths, p *parts) error {
+	marker := paths.join("examples-registered")
+	if _, err := os.Stat(marker); err == nil || cfg.SkipExamples {
 		return nil
 	}
 	ctx = auth.WithSubject(ctx, auth.Local())

@@ -50,8 +50,8 @@ func TestThePartsOfAnEndAreIndependent(t *testing.T) {
 			} else {
 				alter(t, e, "ALTER TABLE "+failing+" RENAME COLUMN "+column+" TO away")
 			}
-			a := &App{cfg: Config{Log: e.Log}, metrics: observability.NewMetrics("test", 10)}
-			finished := a.onFinished(p)
+			m := &monitoring{log: e.Log, metrics: observability.NewMetrics("test", 10)}
+			finished := m.onFinished(p)
 			require.Error(t, finished(e.Ctx, launched.ID))
 			require.Equal(t, failing != "facts", healthy.Status().PendingRecords == 1)
 			require.Equal(t, map[bool]int{true: 1}[failing != "notification_rules"], countRows(t, e, "SELECT count(*) FROM notifications"))

@@ -15,7 +15,7 @@ func (a *App) startJobs(ctx context.Context, p *parts) error {
 	if err != nil {
 		return err
 	}
-	a.onStop(func() { a.within(3*time.Second, "the jobs did not shut down cleanly", client.Stop) })
+	a.life.onStop(func() { a.life.within(3*time.Second, "the jobs did not shut down cleanly", client.Stop) })
 	p.jobs = client
 	return nil
 }
@@ -23,7 +23,7 @@ func (a *App) startJobs(ctx context.Context, p *parts) error {
 // newClient returns a client that processes queues.
 func newClient(ctx context.Context, a *App, p *parts, queues []string) (*jobs.Client, error) {
 	client, err := jobs.NewClient(jobs.Config{
-		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.sweeps(p), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: queues,
+		Pool: p.pool, Sessions: p.direct.Pool, Executions: p.executions, Datasets: p.datasets, Sweeps: a.cfg.Retention.sweeps(p.retention), Log: slog.New(quiet{a.cfg.Log.Handler()}), Queues: queues,
 	})
 	if err != nil {
 		return nil, err

@@ -1,12 +1,16 @@
 package app
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/access/secret"
 )
 
 // sharedKeys returns the key files that servers on one database share: every server must
@@ -43,27 +47,69 @@ func secretsDir(cfg Config, root string) (string, error) {
 	return dir, nil
 }
 
-// loadSecret reads a key and creates it if it is missing and the folder is writable.
-func (a *App) loadSecret(name string) (string, error) {
-	text, err := auth.LoadSecret(a.paths.secret(name))
+// keyFiles are the files of the keys of this server.
+type keyFiles struct {
+	paths      paths
+	configured bool // their folder is FLOWFORGE_SECRETS_DIR, so that keys may be missing
+}
+
+// load reads a key and creates it if it is missing and the folder is writable.
+func (k keyFiles) load(name string) (string, error) {
+	text, err := auth.LoadSecret(k.paths.secret(name))
 	if err == nil {
 		return text, nil
 	}
-	if _, missing := os.Stat(a.paths.secret(name)); a.cfg.SecretsDir != "" && errors.Is(missing, os.ErrNotExist) {
+	if _, missing := os.Stat(k.paths.secret(name)); k.configured && errors.Is(missing, os.ErrNotExist) {
 		return "", fmt.Errorf("the key %s is missing in FLOWFORGE_SECRETS_DIR and cannot be created there: run `flowforge secrets init` to create all keys in a folder of your choice: %w",
-			a.paths.secret(name), err)
+			k.paths.secret(name), err)
 	}
 	return "", err
 }
 
-// instance returns the name of this server, unique on the database.
-func (a *App) instance() (string, error) {
-	if a.cfg.Instance != "" {
-		return a.cfg.Instance, nil
+// instanceName returns the name of this server, unique on the database.
+func instanceName(cfg Config, paths paths) (string, error) {
+	if cfg.Instance != "" {
+		return cfg.Instance, nil
 	}
-	text, err := auth.LoadSecret(a.paths.join("secrets", "instance"))
+	text, err := auth.LoadSecret(paths.join("secrets", "instance"))
 	if err != nil {
 		return "", err
 	}
 	return text[:16], nil
+}
+
+// read returns the secret with this name, which is created at the first start.
+func (k keyFiles) read(name string) ([]byte, error) {
+	text, err := k.load(name)
+	if err != nil {
+		return nil, err
+	}
+	b, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, fmt.Errorf("secret %s: %w", name, err)
+	}
+	return b, nil
+}
+
+// keyring reads the current key, which it creates if it does not exist, and the older
+// ones.
+func (k keyFiles) keyring() (secret.Keyring, error) {
+	current, err := k.read(secretStoreKey)
+	if err != nil {
+		return secret.Keyring{}, err
+	}
+	paths, err := filepath.Glob(k.paths.secret(secretStoreKey) + ".*")
+	if err != nil {
+		return secret.Keyring{}, fmt.Errorf("older keys of secrets: %w", err)
+	}
+	slices.Sort(paths)
+	var older [][]byte
+	for _, path := range paths {
+		key, err := k.read(secretStoreKey + strings.TrimPrefix(path, k.paths.secret(secretStoreKey)))
+		if err != nil {
+			return secret.Keyring{}, err
+		}
+		older = append(older, key)
+	}
+	return secret.NewKeyring(current, older...)
 }

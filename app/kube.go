@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,7 +34,7 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 	}
 	config := *a.cfg.Kube
 	if config.Installation == "" {
-		key, err := a.secretBytes("task-tokens")
+		key, err := a.keys.read("task-tokens")
 		if err != nil {
 			return nil, err
 		}
@@ -42,13 +43,13 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 	if config.TaskURL == "" {
 		config.TaskURL = a.taskURL()
 	}
-	config.Logger, config.Now, config.TaskFiles = a.cfg.Log, time.Now, a.taskFiles
+	config.Logger, config.Now, config.TaskFiles = a.cfg.Log, time.Now, a.certs.podFiles
 	config.Config.Projects = func(ctx context.Context) ([]kube.Project, error) {
 		return clusterProjects(ctx, p.quotas, config.NamespaceOf)
 	}
 	if !a.cfg.Roles.Have(Scheduler) && !a.cfg.Roles.Have(Launcher) {
 		c := &cluster{config: config} // this server starts and stops nothing, and may not access the cluster
-		a.openResident(p, c)
+		openResident(p, c)
 		return c, nil
 	}
 	client, err := kube.New(config.Config)
@@ -59,7 +60,7 @@ func (a *App) openCluster(p *parts) (*cluster, error) {
 	// The namespace of a new project need not wait for the watching server.
 	client.PrepareWith(kube.Prepare(config))
 	c := &cluster{client: client, config: config}
-	a.openResident(p, c)
+	openResident(p, c)
 	return c, nil
 }
 
@@ -103,15 +104,15 @@ func (a *App) startCluster(p *parts, c *cluster) error {
 	if err != nil {
 		return err
 	}
-	a.background("the lease of the launcher", func(ctx context.Context) error {
-		return elector.Run(ctx, func(ctx context.Context, _ election.Term) error { return a.watchCluster(ctx, p, c) })
+	a.life.background("the lease of the launcher", func(ctx context.Context) error {
+		return elector.Run(ctx, func(ctx context.Context, _ election.Term) error { return c.watch(ctx, p, a.cfg.Log) })
 	})
 	return nil
 }
 
-// watchCluster watches until ctx is cancelled. Its reports are idempotent, so a former
+// watch watches the cluster until ctx is cancelled. Its reports are idempotent, so a former
 // holder that does not know that it lost the lease is harmless.
-func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
+func (c *cluster) watch(ctx context.Context, p *parts, log *slog.Logger) error {
 	config := c.config
 	latest := make(chan kube.Capacity, 1)
 	config.Observe = p.executions.Supervisor.Observe
@@ -132,11 +133,11 @@ func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		a.reportCapacity(ctx, p.quotas, latest)
+		reportCapacity(ctx, p.quotas, latest, log)
 	}()
 	scaled := make(chan error, 1)
 	controller := kube.NewController(config)
-	go func() { scaled <- a.scaleResident(ctx, p, c, controller.MachineLost) }()
+	go func() { scaled <- scaleResident(ctx, p, c, controller.MachineLost) }()
 	err := controller.Run(ctx)
 	cancel()
 	<-done
@@ -147,7 +148,7 @@ func (a *App) watchCluster(ctx context.Context, p *parts, c *cluster) error {
 const capacityRetry = time.Second
 
 // reportCapacity updates the quotas with the capacity of the cluster.
-func (a *App) reportCapacity(ctx context.Context, quotas *quota.Service, latest chan kube.Capacity) {
+func reportCapacity(ctx context.Context, quotas *quota.Service, latest chan kube.Capacity, log *slog.Logger) {
 	for {
 		var c kube.Capacity
 		select {
@@ -161,7 +162,7 @@ func (a *App) reportCapacity(ctx context.Context, quotas *quota.Service, latest 
 		if err == nil || ctx.Err() != nil {
 			continue
 		}
-		a.cfg.Log.Warn("the capacity of the cluster could not be stored", "error", err)
+		log.Warn("the capacity of the cluster could not be stored", "error", err)
 		select {
 		case <-ctx.Done():
 			return

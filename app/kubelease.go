@@ -17,10 +17,10 @@ import (
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // kubernetesElector returns an elector that uses the cluster's Lease API.
-func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
+func (c Config) kubernetesElector(lease election.Config) (election.Elector, error) {
 	var config *rest.Config
 	var err error
-	if path := a.cfg.Kubernetes.Kubeconfig; path != "" {
+	if path := c.Kubernetes.Kubeconfig; path != "" {
 		config, err = clientcmd.BuildConfigFromFlags("", path)
 	} else {
 		config, err = rest.InClusterConfig()
@@ -32,7 +32,7 @@ func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("FLOWFORGE_LEASES=kubernetes: %w", err)
 	}
-	namespace := a.cfg.Kubernetes.Namespace
+	namespace := c.Kubernetes.Namespace
 	if namespace == "" {
 		text, err := os.ReadFile(namespaceFile)
 		if err != nil {
@@ -40,5 +40,5 @@ func (a *App) kubernetesElector(c election.Config) (election.Elector, error) {
 		}
 		namespace = strings.TrimSpace(string(text))
 	}
-	return leaseapi.New(c, leases, namespace), nil
+	return leaseapi.New(lease, leases, namespace), nil
 }

@@ -49,9 +49,8 @@ type reviewedToken struct {
 	until   time.Time
 }
 
-// startKubeTokens returns the verifier of tokens of the cluster.
-func (a *App) startKubeTokens(p *parts) (*kubeTokens, error) {
-	config := a.cfg.Kube.Config
+// newKubeTokens returns the verifier of tokens of the cluster.
+func newKubeTokens(config kube.Config, p *parts) (*kubeTokens, error) {
 	if config.TokenAudience == "" || len(config.TokenAccounts) == 0 {
 		return nil, errors.New("set both FLOWFORGE_KUBE_TOKEN_AUDIENCE and FLOWFORGE_KUBE_TOKEN_ACCOUNTS, or neither")
 	}

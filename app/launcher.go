@@ -52,8 +52,8 @@ func (a *App) runLauncher(starts execution.Launcher) {
 	if !ok || !a.cfg.Roles.Have(Scheduler) {
 		return
 	}
-	a.background("the launcher", l.Run)
-	a.onStop(func() { a.within(5*time.Second, "not all tasks were stopped", l.Shutdown) })
+	a.life.background("the launcher", l.Run)
+	a.life.onStop(func() { a.life.within(5*time.Second, "not all tasks were stopped", l.Shutdown) })
 }
 
 // sharedLauncher is the name of a launcher that every server can use.
@@ -61,8 +61,8 @@ const sharedLauncher = "shared"
 
 // launcherName returns the launcher of the attempts that this server starts: "" is the
 // server itself.
-func (a *App) launcherName() string {
-	if a.cfg.Attempts != nil || a.cfg.Kube != nil {
+func (c Config) launcherName() string {
+	if c.Attempts != nil || c.Kube != nil {
 		return sharedLauncher
 	}
 	return ""

@@ -29,7 +29,7 @@ func (a *App) startScheduler(ctx context.Context, p *parts) error {
 	if err != nil {
 		return err
 	}
-	a.background("the lease of the scheduler", func(ctx context.Context) error {
+	a.life.background("the lease of the scheduler", func(ctx context.Context) error {
 		return elector.Run(ctx, func(ctx context.Context, term election.Term) error { return a.leadScheduler(ctx, p, term, settle) })
 	})
 	limit := time.NewTimer(settleLimit)
@@ -64,7 +64,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	defer end()
 	stopped := context.AfterFunc(ctx, func() {
 		p.leads.Store(false)
-		a.within(drainLimit, "the drive loops did not shut down cleanly", stopDriving)
+		a.life.within(drainLimit, "the drive loops did not shut down cleanly", stopDriving)
 		end()
 	})
 	launches, endLaunches := context.WithCancel(ctx)
@@ -84,7 +84,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	endLaunches()
 	launching.Wait()
 	if stopped() { // the term ended by itself
-		a.within(drainLimit, "the drive loops did not shut down cleanly", stopDriving)
+		a.life.within(drainLimit, "the drive loops did not shut down cleanly", stopDriving)
 	}
 	if errors.Is(err, context.Canceled) {
 		return nil
@@ -99,7 +99,7 @@ func (a *App) elector(p *parts, name string, other func()) (election.Elector, er
 		Pool: p.direct.Pool, Name: name, Holder: p.holder, Address: a.internalURL(), Timing: a.cfg.LeaseTiming, Logger: a.cfg.Log, OnOther: other,
 	}
 	if a.cfg.Leases == LeasesKubernetes {
-		return a.kubernetesElector(c)
+		return a.cfg.kubernetesElector(c)
 	}
 	return election.NewPostgres(c), nil
 }

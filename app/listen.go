@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -15,10 +16,10 @@ import (
 // serve serves on every address of this server.
 func (a *App) serve(p *parts) {
 	if a.taskListener != nil {
-		a.startTLS(a.taskListener, a.observed(handlers.TaskRoutes(a.deps(p, false))), a.taskServerTLS())
+		a.life.serveTLS(a.taskListener, a.monitoring.observed(handlers.TaskRoutes(a.deps(p, false))), a.certs.taskServer())
 	}
 	a.serveInternal(p)
-	a.start(a.listener, a.observed(a.fromOutside(a.handler(p, false))))
+	a.life.serve(a.listener, a.monitoring.observed(a.fromOutside(a.handler(p, false))))
 }
 
 // handler returns the handler for the network, or for the socket in the data directory. A
@@ -29,15 +30,15 @@ func (a *App) handler(p *parts, onSocket bool) http.Handler {
 	case onSocket:
 		return site
 	case !a.cfg.Roles.Have(Web):
-		return p.hopSigner.received(a.inside(site, site.ForLeader))
+		return p.hopSigner.received(inside(a.cfg.Roles, site, site.ForLeader))
 	}
 	return p.hopSigner.received(site)
 }
 
 // inside returns the site of a server that answers only other servers and probes. forLeader
 // reports which requests other servers send to the leader.
-func (a *App) inside(site http.Handler, forLeader func(*http.Request) bool) http.Handler {
-	scheduler := a.cfg.Roles.Have(Scheduler)
+func inside(roles Roles, site http.Handler, forLeader func(*http.Request) bool) http.Handler {
+	scheduler := roles.Have(Scheduler)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics"
 		sent := scheduler && r.Header.Get(hopHeader) != "" && forLeader(r)
@@ -52,21 +53,27 @@ func (a *App) inside(site http.Handler, forLeader func(*http.Request) bool) http
 // checks returns the checks of /readyz.
 func (a *App) checks(p *parts) []handlers.Check {
 	return append([]handlers.Check{
-		{Name: "serving", Required: true, Ready: a.serving},
+		{Name: "serving", Required: true, Ready: a.ready.check},
 		{Name: "postgres", Required: true, Ready: p.pool.Ping},
-		{Name: "disk", Required: a.cfg.DatabaseURL == "", Ready: func(context.Context) error { return a.diskReady(minFreeMiB) }},
+		{Name: "disk", Required: a.cfg.DatabaseURL == "", Ready: func(context.Context) error { return diskReady(a.paths.root, minFreeMiB) }},
 		{Name: "clickhouse", Ready: p.telemetry.Ready},
 		{Name: "quotas", Ready: p.quotas.Reconciler.Ready},
-	}, slices.Concat(a.sessionChecks(p), replicaChecks(p), storeChecks(p))...)
+	}, slices.Concat(sessionChecks(a.cfg, p), replicaChecks(p), storeChecks(p))...)
 }
 
-// serving fails until a new installation has its examples, and again once the server has
+// readiness says whether the server is between its start and its stop.
+type readiness struct {
+	started  atomic.Bool // the examples are registered
+	stopping atomic.Bool // load balancers stop sending requests
+}
+
+// check fails until a new installation has its examples, and again once the server has
 // been asked to stop.
-func (a *App) serving(context.Context) error {
+func (r *readiness) check(context.Context) error {
 	switch {
-	case a.stopping.Load():
+	case r.stopping.Load():
 		return apperr.New(apperr.Unavailable, "The server is stopping.")
-	case !a.started.Load():
+	case !r.started.Load():
 		return apperr.New(apperr.Unavailable, "The server is starting: registering the examples.")
 	default:
 		return nil
@@ -90,7 +97,7 @@ func (a *App) taskURL() string {
 	switch {
 	case a.cfg.TaskURL != "":
 		return a.cfg.TaskURL
-	case a.taskListener != nil && a.taskTLS != nil:
+	case a.taskListener != nil && a.certs.task != nil:
 		return "https://" + reachable(a.taskListener.Addr())
 	case a.taskListener != nil:
 		return "http://" + reachable(a.taskListener.Addr())

@@ -18,7 +18,7 @@ import (
 // send.
 func (a *App) openNotifications(p *parts) {
 	p.notifications = notify.New(notify.Config{
-		Pool: p.pool, Channels: p.connections, Dialer: a.dialer(), PublicURL: a.publicURL(), Watch: p.watch, Logger: a.cfg.Log, Now: time.Now,
+		Pool: p.pool, Channels: p.connections, Dialer: a.cfg.dialer(), PublicURL: a.publicURL(), Watch: p.watch, Logger: a.cfg.Log, Now: time.Now,
 	})
 	p.inbox = inbox.New(inbox.Config{
 		Pool: p.pool, Notifications: p.notifications, PublicURL: a.publicURL(), Watch: p.watch, Logger: a.cfg.Log, Now: time.Now,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -40,29 +41,36 @@ func (c Observability) check() error {
 	return nil
 }
 
-// openObservability creates the metrics and traces of the services.
-func (a *App) openObservability(ctx context.Context) error {
-	most := a.cfg.Observability.MetricsTenants
+// monitoring counts and traces what this server does.
+type monitoring struct {
+	log     *slog.Logger
+	metrics *observability.Metrics
+	traces  *observability.Traces // nil when tracing is off
+}
+
+// openMonitoring creates the metrics and traces of the services. Closing life sends the last traces.
+func openMonitoring(ctx context.Context, cfg Config, life *lifecycle) (*monitoring, error) {
+	most := cfg.Observability.MetricsTenants
 	if most == 0 {
 		most = defaultTenantLabels
 	}
-	a.metrics = observability.NewMetrics(version(a.cfg.Executable), most)
-	if a.cfg.Kube != nil {
-		a.metrics.WatchClients()
+	m := &monitoring{log: cfg.Log, metrics: observability.NewMetrics(version(cfg.Executable), most)}
+	if cfg.Kube != nil {
+		m.metrics.WatchClients()
 	}
-	c := a.cfg.Observability.Traces
-	c.Version, c.Instance, c.Log = version(a.cfg.Executable), a.cfg.Instance, a.cfg.Log
+	c := cfg.Observability.Traces
+	c.Version, c.Instance, c.Log = version(cfg.Executable), cfg.Instance, cfg.Log
 	var err error
-	if a.traces, err = observability.StartTraces(ctx, c); err != nil {
-		return err
+	if m.traces, err = observability.StartTraces(ctx, c); err != nil {
+		return nil, err
 	}
-	a.onStop(func() { a.within(2*time.Second, "not all traces were sent", a.traces.Close) })
-	return nil
+	life.onStop(func() { life.within(2*time.Second, "not all traces were sent", m.traces.Close) })
+	return m, nil
 }
 
 // observed returns handler with metrics and traces.
-func (a *App) observed(handler http.Handler) http.Handler {
-	return a.metrics.HTTP(a.traces.HTTP(handler))
+func (m *monitoring) observed(handler http.Handler) http.Handler {
+	return m.metrics.HTTP(m.traces.HTTP(handler))
 }
 
 // startMetrics serves /metrics on its own address, with only /healthz in addition.
@@ -70,22 +78,22 @@ func (a *App) startMetrics(p *parts) {
 	if a.watched == nil {
 		return
 	}
-	a.metrics.Watch(a.sources(p))
+	a.monitoring.metrics.Watch(metricSources(a.cfg, p))
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", a.metrics.Handler())
+	mux.Handle("GET /metrics", a.monitoring.metrics.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	a.start(a.watched, mux)
+	a.life.serve(a.watched, mux)
 }
 
-// sources returns the sources of a scrape of this server.
-func (a *App) sources(p *parts) observability.Sources {
+// metricSources returns the sources of a scrape of this server.
+func metricSources(c Config, p *parts) observability.Sources {
 	return observability.Sources{
 		Work:    func(ctx context.Context) ([]observability.Work, error) { return liveWork(ctx, p) },
 		Jobs:    func(ctx context.Context) ([]observability.Jobs, error) { return jobCounts(ctx, p) },
 		Waiting: func(context.Context) ([]observability.Waiting, error) { return waitingRequests(p, time.Now()), nil },
 		Quotas:  func(context.Context) ([]observability.Quota, error) { return quotaUse(p), nil },
 		Leases:  func(ctx context.Context) ([]observability.Lease, error) { return leases(ctx, p) },
-		Cluster: a.clusterState(p),
+		Cluster: clusterState(c, p),
 		Pools:   func(ctx context.Context) ([]observability.WorkerPool, error) { return workerPools(ctx, p) },
 		Series:  func(ctx context.Context) ([]observability.Series, error) { return workflowSeries(ctx, p) },
 		Python:  warmPython(p),
@@ -101,11 +109,11 @@ func (a *App) sources(p *parts) observability.Sources {
 			return observability.Pool{Used: int64(s.AcquiredConns()), Idle: int64(s.IdleConns()), Most: int64(s.MaxConns())}
 		},
 		Sessions: func() observability.Sessions {
-			return observability.Sessions{Open: p.direct.Count(), Most: a.maxSessions()}
+			return observability.Sessions{Open: p.direct.Count(), Most: c.maxSessions()}
 		},
 		Replica: replicaMetrics(p),
 		Failed: func(source string, err error) {
-			a.cfg.Log.Warn("some metrics cannot be collected", "source", source, "error", err)
+			c.Log.Warn("some metrics cannot be collected", "source", source, "error", err)
 		},
 	}
 }
@@ -225,8 +233,8 @@ func leases(ctx context.Context, p *parts) ([]observability.Lease, error) {
 }
 
 // clusterState reads the latest state that the launcher's leader stored.
-func (a *App) clusterState(p *parts) func(context.Context) (*observability.Cluster, error) {
-	if a.cfg.Kube == nil {
+func clusterState(c Config, p *parts) func(context.Context) (*observability.Cluster, error) {
+	if c.Kube == nil {
 		return nil
 	}
 	return func(ctx context.Context) (*observability.Cluster, error) {
@@ -241,28 +249,28 @@ func (a *App) clusterState(p *parts) func(context.Context) (*observability.Clust
 		if err := json.Unmarshal(row.Snapshot, &seen); err != nil {
 			return nil, fmt.Errorf("state of the cluster: %w", err)
 		}
-		c := &observability.Cluster{Answers: seen.Answers, Machines: map[string]int64{"ready": 0, "not_ready": 0}, Pods: map[string]int64{}, GPUs: map[string]observability.GPUs{}}
+		cluster := &observability.Cluster{Answers: seen.Answers, Machines: map[string]int64{"ready": 0, "not_ready": 0}, Pods: map[string]int64{}, GPUs: map[string]observability.GPUs{}}
 		for state, n := range seen.Pods {
-			c.Pods[state] = int64(n)
+			cluster.Pods[state] = int64(n)
 		}
 		for _, m := range seen.Machines {
 			state := "not_ready"
 			if m.Ready {
 				state = "ready"
 			}
-			c.Machines[state]++
+			cluster.Machines[state]++
 			for _, g := range m.GPUs {
-				sum := c.GPUs[g.Type]
-				c.GPUs[g.Type] = observability.GPUs{Total: sum.Total + g.Total, Used: sum.Used + g.Used}
+				sum := cluster.GPUs[g.Type]
+				cluster.GPUs[g.Type] = observability.GPUs{Total: sum.Total + g.Total, Used: sum.Used + g.Used}
 			}
 		}
-		return c, nil
+		return cluster, nil
 	}
 }
 
 // onFinished stores and reports an ended execution; the calling job retries after a
 // failure.
-func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
+func (m *monitoring) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 	return func(ctx context.Context, id uuid.UUID) error {
 		ctx = auth.AsSystem(ctx)
 		e, err := p.executions.Get(ctx, id)
@@ -275,30 +283,30 @@ func (a *App) onFinished(p *parts) func(context.Context, uuid.UUID) error {
 		// None of these waits for another: messages and triggers do not need ClickHouse.
 		err = errors.Join(recordFact(ctx, p, e), p.notifications.ExecutionEnded(ctx, id), p.triggers.ExecutionEnded(ctx, e))
 		if err == nil {
-			a.reportEnd(ctx, p, e)
+			m.reportEnd(ctx, p, e)
 		}
 		return err
 	}
 }
 
 // reportEnd counts an ended execution and sends its trace.
-func (a *App) reportEnd(ctx context.Context, p *parts, e query.Execution) {
+func (m *monitoring) reportEnd(ctx context.Context, p *parts, e query.Execution) {
 	tenant, err := db.New(p.pool).TenantName(ctx, e.TenantID)
 	if err != nil {
 		tenant = ""
 	}
-	a.metrics.Finished(string(e.Status), tenant)
-	if a.traces == nil || e.Traceparent == "" {
+	m.metrics.Finished(string(e.Status), tenant)
+	if m.traces == nil || e.Traceparent == "" {
 		return
 	}
 	spans, err := p.executions.Spans(ctx, e)
 	if err != nil {
-		a.cfg.Log.Warn("the trace of an execution could not be sent", "execution", e.ID, "error", err)
+		m.log.Warn("the trace of an execution could not be sent", "execution", e.ID, "error", err)
 		return
 	}
 	sent := make([]observability.Span, len(spans))
 	for i, s := range spans {
 		sent[i] = observability.Span(s)
 	}
-	a.traces.SendSpans(e.Traceparent, sent)
+	m.traces.SendSpans(e.Traceparent, sent)
 }

@@ -107,16 +107,16 @@ func newLeaderProxy(h hopSigner, p *parts) *leaderProxy {
 
 // startProxy creates the proxy to the leader.
 func (a *App) startProxy(p *parts) error {
-	key, err := a.secretBytes("session-block")
+	key, err := a.keys.read("session-block")
 	if err != nil {
 		return err
 	}
 	p.hopSigner = newHops(key)
 	p.proxy = newLeaderProxy(p.hopSigner, p)
-	if a.internalTLS != nil {
-		p.proxy.secure(a.internalTLS, a.cfg.TLS.InternalName)
+	if a.certs.internal != nil {
+		p.proxy.secure(a.certs.internal, a.cfg.TLS.InternalName)
 	}
-	a.onStop(p.proxy.close)
+	a.life.onStop(p.proxy.close)
 	return nil
 }
 

@@ -12,11 +12,11 @@ import (
 // openQuotas loads the limits and the usage of the tenancy tree, and follows changes
 // until Close.
 func (a *App) openQuotas(ctx context.Context, p *parts) error {
-	capacity, err := a.capacity(ctx)
+	capacity, err := a.cfg.capacity(ctx)
 	if err != nil {
 		return err
 	}
-	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Cluster: a.cfg.Kube != nil, Requests: a.requests(), Instance: p.instance, Watch: p.watch, Logger: a.cfg.Log, Now: time.Now})
+	p.quotas, err = quota.New(quota.Config{Pool: p.pool, Capacity: capacity, Cluster: a.cfg.Kube != nil, Requests: a.cfg.requests(), Instance: p.instance, Watch: p.watch, Logger: a.cfg.Log, Now: time.Now})
 	if err != nil {
 		return err
 	}
@@ -27,32 +27,32 @@ func (a *App) openQuotas(ctx context.Context, p *parts) error {
 		p.quotas.StepDown()
 	}
 	p.artifacts.CountWith(p.quotas.Storage.Add)
-	a.background("the quotas", p.quotas.Run)
+	a.life.background("the quotas", p.quotas.Run)
 	return nil
 }
 
 // requests returns the default requests of each pod of a task.
-func (a *App) requests() fair.Vector {
-	return fair.Vector{fair.CPU: int64(a.cfg.DefaultCPUMillis), fair.Memory: int64(a.cfg.DefaultMemoryMiB)}
+func (c Config) requests() fair.Vector {
+	return fair.Vector{fair.CPU: int64(c.DefaultCPUMillis), fair.Memory: int64(c.DefaultMemoryMiB)}
 }
 
 // capacity returns the capacity of this machine for tasks.
-func (a *App) capacity(ctx context.Context) (quota.Capacity, error) {
-	c := quota.Machine()
+func (c Config) capacity(ctx context.Context) (quota.Capacity, error) {
+	own := quota.Machine()
 	for _, set := range []struct{ from, to *int }{
-		{&a.cfg.CPUMillis, &c.CPUMillis}, {&a.cfg.MemoryMiB, &c.MemoryMiB}, {&a.cfg.Slots, &c.Pods},
+		{&c.CPUMillis, &own.CPUMillis}, {&c.MemoryMiB, &own.MemoryMiB}, {&c.Slots, &own.Pods},
 	} {
 		if *set.from > 0 {
 			*set.to = *set.from
 		}
 	}
-	if a.cfg.GPUs == "" {
-		c.GPUs = quota.DetectGPUs(ctx)
-		return c, nil
+	if c.GPUs == "" {
+		own.GPUs = quota.DetectGPUs(ctx)
+		return own, nil
 	}
 	var err error
-	if c.GPUs, err = quota.ParseGPUs(a.cfg.GPUs); err != nil {
-		return c, fmt.Errorf("FLOWFORGE_GPUS: %w", err)
+	if own.GPUs, err = quota.ParseGPUs(c.GPUs); err != nil {
+		return own, fmt.Errorf("FLOWFORGE_GPUS: %w", err)
 	}
-	return c, nil
+	return own, nil
 }

@@ -45,10 +45,10 @@ func (a *App) openReplica(ctx context.Context, p *parts) error {
 	if err != nil {
 		return fmt.Errorf("FLOWFORGE_DATABASE_READ_URL: %w", oneLineError{err})
 	}
-	a.onStop(pool.Close)
+	a.life.onStop(pool.Close)
 	p.replica = replica.New(replica.Config{Primary: p.pool, Replica: pool, MaxLag: a.cfg.DatabaseReadLag, Log: a.cfg.Log, Now: time.Now})
 	p.reads = p.replica.Reader()
-	a.background("measuring the read replica", p.replica.Run)
+	a.life.background("measuring the read replica", p.replica.Run)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // openResident lets warm pods run small attempts, if the platform's operator allows them.
-func (a *App) openResident(p *parts, c *cluster) {
+func openResident(p *parts, c *cluster) {
 	if c.config.ResidentMax <= 0 {
 		return
 	}
@@ -22,7 +22,7 @@ func (a *App) openResident(p *parts, c *cluster) {
 
 // scaleResident scales the warm pods until ctx is cancelled, next to the watch of the
 // cluster.
-func (a *App) scaleResident(ctx context.Context, p *parts, c *cluster, lost func(machine string) string) error {
+func scaleResident(ctx context.Context, p *parts, c *cluster, lost func(machine string) string) error {
 	if c.warm == nil {
 		return nil
 	}

@@ -58,7 +58,7 @@ func (a *App) openRetention(p *parts) error {
 	p.retention = retention.New(retention.Config{
 		Pool: p.pool, Sessions: p.direct.Pool, Store: p.store, Free: p.quotas.Storage.Free, Telemetry: p.telemetry.Remove,
 		Rule: a.cfg.Retention.Rule, Grace: a.cfg.Retention.Grace, Development: a.cfg.Retention.Development, Logger: a.cfg.Log, Now: time.Now,
-		Count: func(what string, n int64) { a.metrics.Count(observability.Swept, what, int(n)) },
+		Count: func(what string, n int64) { a.monitoring.metrics.Count(observability.Swept, what, int(n)) },
 		Requested: func(ctx context.Context, tx pgx.Tx) error {
 			_, err := inserts.InsertTx(ctx, tx, retention.RemoveArgs{}, &river.InsertOpts{Queue: execution.QueueMaintenance})
 			return err
@@ -67,10 +67,11 @@ func (a *App) openRetention(p *parts) error {
 	return nil
 }
 
-func (a *App) sweeps(p *parts) jobs.Sweeps {
-	every := a.cfg.Retention.Every
+// sweeps are the recurring sweeps of a service.
+func (c Retention) sweeps(of *retention.Service) jobs.Sweeps {
+	every := c.Every
 	if every == 0 {
 		every = time.Hour
 	}
-	return jobs.Sweeps{Service: p.retention, Every: every}
+	return jobs.Sweeps{Service: of, Every: every}
 }

@@ -107,8 +107,7 @@ func TestHopsAreSigned(t *testing.T) {
 // forwarded requests for pages that need the leader.
 func TestInsideServerHasNoPages(t *testing.T) {
 	t.Parallel()
-	a := &App{cfg: Config{Roles: Roles{Scheduler}}}
-	site := a.inside(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }), testSite().ForLeader)
+	site := inside(Roles{Scheduler}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }), testSite().ForLeader)
 	send := func(target string, hop bool) int {
 		r := httptest.NewRequest(http.MethodGet, target, nil)
 		if hop {

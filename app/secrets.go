@@ -2,11 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/hex"
-	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
@@ -24,7 +19,7 @@ const secretStoreKey = "secret-store"
 // openSecrets returns the secrets of projects: the store, the files of secrets.d, and
 // FLOWFORGE_SECRET_* of the environment.
 func (a *App) openSecrets(ctx context.Context, p *parts) (*secret.Service, error) {
-	keys, err := a.secretKeys()
+	keys, err := a.keys.keyring()
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +45,12 @@ const renewEvery = time.Minute
 // same keys.
 func (a *App) openSecretStores(ctx context.Context, p *parts, keys secret.Keyring) (*secretstore.Service, error) {
 	stores := secretstore.New(secretstore.Config{
-		Pool: p.pool, Keys: keys, Now: time.Now, Dialer: a.dialer(), Environ: a.cfg.Environ, Private: []string{a.paths.root, a.paths.secrets},
+		Pool: p.pool, Keys: keys, Now: time.Now, Dialer: a.cfg.dialer(), Environ: a.cfg.Environ, Private: []string{a.paths.root, a.paths.secrets},
 	})
 	if _, err := stores.Reseal(auth.AsSystem(ctx)); err != nil {
 		return nil, err
 	}
-	a.background("the renewal of tokens of secret stores", func(ctx context.Context) error {
+	a.life.background("the renewal of tokens of secret stores", func(ctx context.Context) error {
 		ticker := time.NewTicker(renewEvery)
 		defer ticker.Stop()
 		for {
@@ -65,7 +60,7 @@ func (a *App) openSecretStores(ctx context.Context, p *parts, keys secret.Keyrin
 			case <-ticker.C:
 			}
 			if err := stores.Renew(auth.AsSystem(ctx)); err != nil && ctx.Err() == nil {
-				a.logError("tokens of secret stores were not renewed", err)
+				a.life.logError("tokens of secret stores were not renewed", err)
 			}
 		}
 	})
@@ -74,12 +69,12 @@ func (a *App) openSecretStores(ctx context.Context, p *parts, keys secret.Keyrin
 
 // openConnections returns the connections of projects, which are encrypted with the same keys.
 func (a *App) openConnections(ctx context.Context, p *parts) (*connection.Service, error) {
-	keys, err := a.secretKeys()
+	keys, err := a.keys.keyring()
 	if err != nil {
 		return nil, err
 	}
 	service := connection.NewService(connection.Config{
-		Pool: p.pool, Keys: keys, Now: time.Now, Dialer: a.dialer(),
+		Pool: p.pool, Keys: keys, Now: time.Now, Dialer: a.cfg.dialer(),
 	})
 	n, err := service.Reseal(auth.AsSystem(ctx))
 	if err != nil {
@@ -91,42 +86,7 @@ func (a *App) openConnections(ctx context.Context, p *parts) (*connection.Servic
 	return service, nil
 }
 
-// secretKeys reads the current key, which it creates if it does not exist, and the older
-// ones.
-func (a *App) secretKeys() (secret.Keyring, error) {
-	current, err := a.secretKey(secretStoreKey)
-	if err != nil {
-		return secret.Keyring{}, err
-	}
-	paths, err := filepath.Glob(a.paths.secret(secretStoreKey) + ".*")
-	if err != nil {
-		return secret.Keyring{}, fmt.Errorf("older keys of secrets: %w", err)
-	}
-	slices.Sort(paths)
-	var older [][]byte
-	for _, path := range paths {
-		key, err := a.secretKey(secretStoreKey + strings.TrimPrefix(path, a.paths.secret(secretStoreKey)))
-		if err != nil {
-			return secret.Keyring{}, err
-		}
-		older = append(older, key)
-	}
-	return secret.NewKeyring(current, older...)
-}
-
-func (a *App) secretKey(name string) ([]byte, error) {
-	text, err := a.loadSecret(name)
-	if err != nil {
-		return nil, err
-	}
-	key, err := hex.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("secret %s: %w", name, err)
-	}
-	return key, nil
-}
-
 // dialer opens connections to addresses that users enter.
-func (a *App) dialer() outgoing.Dialer {
-	return outgoing.Dialer{Hosts: a.cfg.OutgoingHosts, OwnHosts: len(a.cfg.Providers) == 0}
+func (c Config) dialer() outgoing.Dialer {
+	return outgoing.Dialer{Hosts: c.OutgoingHosts, OwnHosts: len(c.Providers) == 0}
 }

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,7 +10,6 @@ import (
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/platform/unixsocket"
-	"github.com/flowforge/flowforge/web"
 )
 
 // maxHeader limits the size of request headers in bytes; net/http adds 4 KiB.
@@ -40,51 +37,15 @@ func (a *App) listenSocket(p *parts) error {
 		return fmt.Errorf("socket: %w", err)
 	}
 	site := handlers.New(a.deps(p, true))
-	a.start(listener, a.observed(site))
+	a.life.serve(listener, a.monitoring.observed(site))
 	calls, err := unixrpc.Serve(unixrpc.Path(path), site.Calls()...)
 	if err != nil {
 		return fmt.Errorf("socket: %w", err)
 	}
-	a.onStop(func() {
+	a.life.onStop(func() {
 		grace, done := context.WithTimeout(context.Background(), 2*time.Second)
 		defer done()
 		calls.Shutdown(grace)
 	})
 	return nil
-}
-
-// start serves handler on listener until Close: streams and long polls end at once, other
-// requests finish within two seconds or are cancelled. Run returns an earlier error of the
-// server.
-func (a *App) start(listener net.Listener, handler http.Handler) { a.startTLS(listener, handler, nil) }
-
-// startTLS is start with a TLS configuration; nil: without TLS.
-func (a *App) startTLS(listener net.Listener, handler http.Handler, config *tls.Config) {
-	ctx, cancel := context.WithCancel(context.Background())
-	stopping := make(chan struct{})
-	server := newServer(web.WithStopping(ctx, stopping), handler)
-	serve := func() error { return server.Serve(listener) }
-	if config != nil {
-		server.TLSConfig = config
-		server.Protocols.SetHTTP2(true)
-		server.Protocols.SetUnencryptedHTTP2(false)
-		serve = func() error { return server.ServeTLS(listener, "", "") }
-	}
-	go func() {
-		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
-			select {
-			case a.failed <- fmt.Errorf("serve on %s: %w", listener.Addr(), err):
-			default: // Run already has another error
-			}
-		}
-	}()
-	a.onStop(func() {
-		grace, done := context.WithTimeout(context.Background(), 2*time.Second)
-		defer done()
-		defer cancel()
-		close(stopping)
-		if server.Shutdown(grace) != nil {
-			_ = server.Close()
-		}
-	})
 }

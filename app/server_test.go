@@ -60,7 +60,7 @@ func TestStopCompletesRequests(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})
-	a.start(a.listener, mux)
+	a.life.serve(a.listener, mux)
 	statuses := make(chan int, 2)
 	for _, path := range []string{"/poll", "/request"} {
 		go func() {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -114,7 +113,7 @@ type parts struct {
 func (a *App) startServices(ctx context.Context, e engines) (*parts, error) {
 	p := &parts{}
 	var err error
-	if p.instance, err = a.instance(); err != nil {
+	if p.instance, err = instanceName(a.cfg, a.paths); err != nil {
 		return nil, err
 	}
 	p.holder = election.NewHolder(p.instance)
@@ -173,27 +172,11 @@ func (a *App) startTelemetry(p *parts, e engines) error {
 	if p.telemetry, err = telemetry.New(c); err != nil {
 		return err
 	}
-	a.onStop(func() { a.logError("the telemetry spool could not be closed", p.telemetry.Close()) })
+	a.life.onStop(func() { a.life.logError("the telemetry spool could not be closed", p.telemetry.Close()) })
 	p.index = index.New(index.Config{Pool: p.pool, Conn: p.telemetry.Conn, Watch: p.watch, Log: a.cfg.Log, Now: time.Now})
-	a.background("telemetry", p.telemetry.Run)
-	a.background("the index of executions", p.index.Run)
+	a.life.background("telemetry", p.telemetry.Run)
+	a.life.background("the index of executions", p.index.Run)
 	return nil
-}
-
-// background runs f until Close, which waits for it.
-func (a *App) background(name string, f func(context.Context) error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := f(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			a.logError(name+" stopped", err)
-		}
-	}()
-	a.onStop(func() {
-		cancel()
-		<-done
-	})
 }
 
 // startEngine starts the components that drive executions, from the launcher to the jobs,
@@ -228,7 +211,7 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 	if err := a.listenSocket(p); err != nil {
 		return err
 	}
-	a.background("the engine", p.executions.Follow)
+	a.life.background("the engine", p.executions.Follow)
 	if a.cfg.Roles.Have(Worker) {
 		if err := a.startJobs(ctx, p); err != nil {
 			return err
@@ -246,24 +229,17 @@ func (a *App) startEngine(ctx context.Context, p *parts) error {
 // openExecutions creates the engine without starting it.
 func (a *App) openExecutions(p *parts, launcher execution.Launcher, configMaps configMaps) error {
 	var err error
-	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.OptionHosts, Dialer: a.dialer(), Log: a.cfg.Log, Now: time.Now})
+	p.options = options.New(options.Config{Index: p.index, Catalogue: p.catalogue, Artifacts: p.artifacts, Hosts: a.cfg.OptionHosts, Dialer: a.cfg.dialer(), Log: a.cfg.Log, Now: time.Now})
 	p.executions, err = execution.New(execution.Config{
 		Offers: p.options.Offers, UsePool: p.pools.Use,
 		Pool: p.pool, Sessions: p.direct.Pool, Reads: p.reads, Watch: p.watch, Workflows: p.workflows, Artifacts: p.artifacts, Launcher: launcher, Signer: p.signer,
-		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.launcherName(), ConfigMap: configMaps,
-		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.onFinished(p), Meter: a.metrics, TraceOf: a.traces.Traceparent, Logger: a.cfg.Log, JobLogger: slog.New(quiet{a.cfg.Log.Handler()}), Now: time.Now,
+		Catalogue: references{p.catalogue}, Secrets: p.secrets, Connections: p.connections, Quotas: p.quotas, Instance: p.instance, LauncherName: a.cfg.launcherName(), ConfigMap: configMaps,
+		OwnMachine: len(a.cfg.Providers) == 0, HostImages: a.cfg.LocalImages == "host", Cluster: a.cfg.Kube != nil, DataDir: a.paths.join(), StoreDir: p.storeDir, DirectStore: p.directStore, Retention: a.cfg.Retention.Rule, Endpoint: a.taskURL(), OnFinished: a.monitoring.onFinished(p), Meter: a.monitoring.metrics, TraceOf: a.monitoring.traces.Traceparent, Logger: a.cfg.Log, JobLogger: slog.New(quiet{a.cfg.Log.Handler()}), Now: time.Now,
 	})
 	if err == nil {
 		p.options.RunWith(db.New(p.pool), p.workflows, p.executions)
 	}
 	return err
-}
-
-// within calls stop with a timeout.
-func (a *App) within(limit time.Duration, message string, stop func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	a.logError(message, stop(ctx))
 }
 
 // recordFact stores the summary of an ended execution for analysis.

@@ -24,59 +24,63 @@ type TLS struct {
 	InternalName string // name in the certificates of servers; "": flowforge-internal
 }
 
-// loadTLS reads the certificates, so that invalid ones are reported immediately.
-func (a *App) loadTLS() error {
-	c := a.cfg.TLS
-	if err := a.loadPodFiles(); err != nil {
-		return err
+// certificates are the loaded certificates of this server; nil: not configured.
+type certificates struct {
+	task, internal, pods *certificate.Pair
+}
+
+// loadCertificates reads the certificates, so that invalid ones are reported immediately.
+func loadCertificates(cfg Config) (loaded certificates, err error) {
+	c := cfg.TLS
+	if loaded.pods, err = loadPodCertificate(cfg); err != nil {
+		return loaded, err
 	}
-	var err error
 	if c.Task.Cert != "" {
-		if a.cfg.TaskAddr == "" {
-			return fmt.Errorf("FLOWFORGE_TASK_TLS_CERT is set, and FLOWFORGE_TASK_ADDR is not")
+		if cfg.TaskAddr == "" {
+			return loaded, fmt.Errorf("FLOWFORGE_TASK_TLS_CERT is set, and FLOWFORGE_TASK_ADDR is not")
 		}
-		if a.taskTLS, err = certificate.Load(c.Task); err != nil {
-			return fmt.Errorf("FLOWFORGE_TASK_TLS_CERT, _KEY, _CLIENT_CA: %w", err)
+		if loaded.task, err = certificate.Load(c.Task); err != nil {
+			return loaded, fmt.Errorf("FLOWFORGE_TASK_TLS_CERT, _KEY, _CLIENT_CA: %w", err)
 		}
 	} else if c.Task.Key != "" || c.Task.CA != "" {
-		return fmt.Errorf("FLOWFORGE_TASK_TLS_CERT is not set")
+		return loaded, fmt.Errorf("FLOWFORGE_TASK_TLS_CERT is not set")
 	}
 	if c.Internal == (certificate.Files{}) {
-		return nil
+		return loaded, nil
 	}
 	if c.Internal.Cert == "" || c.Internal.Key == "" || c.Internal.CA == "" || c.InternalAddr == "" {
-		return fmt.Errorf("FLOWFORGE_INTERNAL_TLS_CERT, _KEY, _CA and FLOWFORGE_INTERNAL_ADDR must be set together")
+		return loaded, fmt.Errorf("FLOWFORGE_INTERNAL_TLS_CERT, _KEY, _CA and FLOWFORGE_INTERNAL_ADDR must be set together")
 	}
-	if a.internalTLS, err = certificate.Load(c.Internal); err != nil {
-		return fmt.Errorf("FLOWFORGE_INTERNAL_TLS_CERT, _KEY, _CA: %w", err)
+	if loaded.internal, err = certificate.Load(c.Internal); err != nil {
+		return loaded, fmt.Errorf("FLOWFORGE_INTERNAL_TLS_CERT, _KEY, _CA: %w", err)
 	}
-	a.internalListener, err = a.listen("FLOWFORGE_INTERNAL_ADDR", c.InternalAddr)
-	return err
+	return loaded, nil
 }
 
-// loadPodFiles reads the files that pods get.
-func (a *App) loadPodFiles() (err error) {
-	pods := a.cfg.TLS.Pods
+// loadPodCertificate reads the files that pods get; nil when there are none.
+func loadPodCertificate(c Config) (*certificate.Pair, error) {
+	pods := c.TLS.Pods
 	switch {
 	case (pods.Cert == "") != (pods.Key == ""):
-		return fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CERT and FLOWFORGE_TASK_TLS_CLIENT_KEY must be set together")
-	case a.cfg.Kube != nil && a.cfg.Roles.Have(Scheduler) && a.cfg.TLS.Task.CA != "" && pods.Cert == "":
-		return fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CA is set, but pods have no certificate to present: set FLOWFORGE_TASK_TLS_CLIENT_CERT")
+		return nil, fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CERT and FLOWFORGE_TASK_TLS_CLIENT_KEY must be set together")
+	case c.Kube != nil && c.Roles.Have(Scheduler) && c.TLS.Task.CA != "" && pods.Cert == "":
+		return nil, fmt.Errorf("FLOWFORGE_TASK_TLS_CLIENT_CA is set, but pods have no certificate to present: set FLOWFORGE_TASK_TLS_CLIENT_CERT")
 	case pods == (certificate.Files{}):
-		return nil
+		return nil, nil //nolint:nilnil // pods get no files
 	}
-	if a.podFiles, err = certificate.Load(pods); err != nil {
-		return fmt.Errorf("FLOWFORGE_TASK_TLS_CA, _CLIENT_CERT, _CLIENT_KEY: %w", err)
+	pair, err := certificate.Load(pods)
+	if err != nil {
+		return nil, fmt.Errorf("FLOWFORGE_TASK_TLS_CA, _CLIENT_CERT, _CLIENT_KEY: %w", err)
 	}
-	return nil
+	return pair, nil
 }
 
-// taskFiles returns the current files for pods; nil when there are none.
-func (a *App) taskFiles() map[string][]byte {
-	if a.podFiles == nil {
+// podFiles returns the current files for pods; nil when there are none.
+func (c certificates) podFiles() map[string][]byte {
+	if c.pods == nil {
 		return nil
 	}
-	files, text := map[string][]byte{}, a.podFiles.Texts()
+	files, text := map[string][]byte{}, c.pods.Texts()
 	for name, content := range map[string][]byte{pod.FileCA: text.CA, pod.FileCert: text.Cert, pod.FileKey: text.Key} {
 		if content != nil {
 			files[name] = content
@@ -85,12 +89,12 @@ func (a *App) taskFiles() map[string][]byte {
 	return files
 }
 
-// taskServerTLS returns nil when tasks are served without TLS.
-func (a *App) taskServerTLS() *tls.Config {
-	if a.taskTLS == nil {
+// taskServer returns nil when tasks are served without TLS.
+func (c certificates) taskServer() *tls.Config {
+	if c.task == nil {
 		return nil
 	}
-	return a.taskTLS.Server()
+	return c.task.Server()
 }
 
 // serveInternal serves other servers that present their certificates. Forwarded requests
@@ -107,7 +111,7 @@ func (a *App) serveInternal(p *parts) {
 		}
 		site.ServeHTTP(w, r)
 	})
-	a.startTLS(a.internalListener, a.observed(sent), a.internalTLS.Server())
+	a.life.serveTLS(a.internalListener, a.monitoring.observed(sent), a.certs.internal.Server())
 }
 
 // fromOutside refuses requests that only servers with certificates may send.

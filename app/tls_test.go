@@ -37,9 +37,9 @@ func TestPodsShowTheirCertificate(t *testing.T) {
 	a, err := New(c)
 	require.NoError(t, err)
 	defer a.Close()
-	a.startTLS(a.taskListener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	a.life.serveTLS(a.taskListener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.TLS.PeerCertificates[0].Subject.CommonName)
-	}), a.taskServerTLS())
+	}), a.certs.taskServer())
 	get := func(files map[string][]byte) (string, error) {
 		roots := x509.NewCertPool()
 		require.True(t, roots.AppendCertsFromPEM(files[pod.FileCA]))
@@ -61,16 +61,16 @@ func TestPodsShowTheirCertificate(t *testing.T) {
 		text, err := io.ReadAll(resp.Body)
 		return string(text), err
 	}
-	text, err := get(a.taskFiles())
+	text, err := get(a.certs.podFiles())
 	require.NoError(t, err)
 	require.Equal(t, "task", text)
-	_, err = get(map[string][]byte{pod.FileCA: a.taskFiles()[pod.FileCA]})
+	_, err = get(map[string][]byte{pod.FileCA: a.certs.podFiles()[pod.FileCA]})
 	require.Error(t, err, "without a certificate")
 
 	// Pods that are created after a rotation get the new files.
 	rotated, rotatedKey := authority.Issue(t, t.TempDir(), "rotated", time.Now().Add(time.Hour))
 	replace(t, c.TLS.Pods, rotated, rotatedKey)
-	text, err = get(a.taskFiles())
+	text, err = get(a.certs.podFiles())
 	require.NoError(t, err)
 	require.Equal(t, "rotated", text)
 }

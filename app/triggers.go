@@ -14,7 +14,7 @@ import (
 // triggers and consumers receive them, and sends them to a broker.
 func (a *App) openTriggers(p *parts) {
 	p.triggers = trigger.New(trigger.Config{
-		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Connections: p.connections, Dialer: a.dialer(), Acting: p.users.Acting, Watch: p.watch, Logger: a.cfg.Log, Now: time.Now,
+		Pool: p.pool, Workflows: p.workflows, Executions: p.executions.Launches, Secrets: p.secrets, Connections: p.connections, Dialer: a.cfg.dialer(), Acting: p.users.Acting, Watch: p.watch, Logger: a.cfg.Log, Now: time.Now,
 	})
 	p.feed = feed.New(feed.Config{Pool: p.pool, Reads: p.reads, Keep: a.cfg.Retention.Events, Copied: p.wakeReaders, Watch: p.watch, Logger: a.cfg.Log, Now: time.Now})
 	p.consumers = consumer.New(consumer.Config{Pool: p.pool, Keep: a.cfg.Retention.Events, Now: time.Now})

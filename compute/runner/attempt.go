@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/flowforge/flowforge/access/masking"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
@@ -51,21 +50,17 @@ type attempt struct {
 	ctx    context.Context // is cancelled when the attempt must stop; the cause is the reason
 	cancel context.CancelCauseFunc
 
-	masker      atomic.Pointer[masking.Masker] // masks the attempt's secrets
-	stdout      captured                       // kept when an output is made of it
-	links       []string                       // at absolute paths, made for the attempt
-	unlockPaths func()                         // releases its absolute paths; nil: it holds none
-	placed      []*flowforgev1.PlacedInput     // how its inputs were transferred
-	streams     streams                        // inputs that are read while they are written
-	sharedFile  []sharedFile                   // input files that are shared with other attempts
-	held        []func()                       // release its files in memory
-	memory      []*flowforgev1.SpooledBlob     // output files that are also kept in memory
-	over        atomic.Bool                    // the command has ended or never ran
-	ended       atomic.Bool                    // no process of the attempt is running
-	refusals    int                            // consecutive refusals of its token; owned by the reporter
-	lostToken   atomic.Bool                    // the server refused the token of the last report
-	delivered   chan struct{}
-	gate        *gate // nil: the attempt was not prepared in advance
+	inputs    inputFiles
+	absolute  absolutePaths
+	secrets   attemptSecrets
+	delivery  delivery
+	stdout    captured    // kept when an output is made of it
+	over      atomic.Bool // the command has ended or never ran
+	ended     atomic.Bool // no process of the attempt is running
+	refusals  int         // consecutive refusals of its token; owned by the reporter
+	lostToken atomic.Bool // the server refused the token of the last report
+	delivered chan struct{}
+	gate      *gate // nil: the attempt was not prepared in advance
 
 	gauge     gauge
 	timeout   *time.Timer // covers the command and storing its outputs; nil: none
@@ -77,8 +72,6 @@ type attempt struct {
 	child     *child
 	killTimer *time.Timer
 	killAt    time.Time
-	result    *flowforgev1.SpooledResult // nil until ended
-	persisted bool
 }
 
 // stop asks the attempt to end because of cause: SIGTERM now, SIGKILL after grace. The
@@ -207,7 +200,7 @@ func (a *attempt) run() {
 		return
 	}
 	a.over.Store(true)
-	if sentence := a.checkShared(); sentence != "" && e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
+	if sentence := a.inputs.checkShared(); sentence != "" && e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		e.outcome, e.class, e.message = flowforgev1.Outcome_OUTCOME_FAILED, classError, sentence
 	} else if sentence != "" {
 		a.system(levelError, sentence)
@@ -216,8 +209,8 @@ func (a *attempt) run() {
 	if (e.outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED || a.collectsAfterFailure(e.outcome)) && a.gang.reports() {
 		a.collect(&e)
 	}
-	a.releasePaths()
-	a.releaseMemory()
+	a.absolute.release()
+	a.inputs.releaseMemory()
 	for _, note := range e.found.notes {
 		a.system(levelInfo, note)
 	}
@@ -235,7 +228,7 @@ func (a *attempt) run() {
 		}
 	}
 	a.conclude(e)
-	a.deliver()
+	a.delivery.run()
 }
 
 // alreadyEnded asks the server, before anything is done in a pod, whether the attempt has
@@ -280,7 +273,7 @@ func (a *attempt) collect(e *ending) {
 	}
 	var lost error
 	if err == nil {
-		lost = a.uploadToBuckets(ctx, &elsewhere)
+		lost = a.buckets().uploadAll(ctx, &elsewhere)
 	}
 	if cause := context.Cause(a.ctx); cause != nil && !a.collectsAfterFailure(e.outcome) {
 		late := stopped(cause, e.code)
@@ -324,28 +317,28 @@ func (a *attempt) conclude(e ending) {
 		CpuSeconds:   e.status.cpu.Seconds(),
 		PeakRssBytes: max(e.status.peakRSS, a.gauge.highest()),
 		Class:        e.class,
-		Inputs:       a.placed,
+		Inputs:       a.inputs.placed,
 	}
 	if e.outcome == flowforgev1.Outcome_OUTCOME_FAILED && e.class == classError && e.status.code != 0 {
 		finished.Traceback = a.traceback()
 	}
-	a.maskResult(finished)
+	a.secrets.maskResult(finished)
 	a.mu.Lock()
-	a.result = &flowforgev1.SpooledResult{
+	a.delivery.result = &flowforgev1.SpooledResult{
 		Report: &flowforgev1.AttemptReport{
 			TaskId: a.spec.TaskId, Token: a.spec.Token,
 			Report: &flowforgev1.AttemptReport_Finished{Finished: finished},
 		},
 		Blobs: e.found.blobs,
 	}
-	a.memory = e.found.memory
+	a.delivery.memory = e.found.memory
 	if a.killTimer != nil {
 		a.killTimer.Stop()
 	}
 	a.mu.Unlock()
 	a.ended.Store(true)
 	if a.s.reporter.away.Load() {
-		a.persist()
+		a.delivery.persist()
 	}
 }
 
@@ -353,7 +346,7 @@ func (a *attempt) conclude(e ending) {
 func (a *attempt) system(level, line string) { a.systemWith(level, line, a.gang.fields()) }
 
 func (a *attempt) systemWith(level, line, fields string) {
-	entry := newEntry("system", a.gang.sequence(a.systemSeq.Add(1)), level, a.mask(line), time.Now())
+	entry := newEntry("system", a.gang.sequence(a.systemSeq.Add(1)), level, a.secrets.mask(line), time.Now())
 	entry.Extra = fields
 	a.box.log.append([]*flowforgev1.LogEntry{entry})
 }

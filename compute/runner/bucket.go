@@ -29,16 +29,25 @@ const (
 	maxListPage    = 64 << 20 // bytes of a page of a list
 )
 
+// bucketFiles transfers files of an attempt from and to buckets.
+type bucketFiles struct {
+	s     *Supervisor
+	spec  *flowforgev1.AttemptSpec
+	paths paths
+}
+
+func (a *attempt) buckets() bucketFiles { return bucketFiles{a.s, a.spec, a.paths} }
+
 // sign asks the server for signed requests of an input or an output of the attempt.
-func (a *attempt) sign(ctx context.Context, m *flowforgev1.SignBucketRequestsRequest) (*flowforgev1.SignBucketRequestsResponse, error) {
-	m.TaskId = a.spec.TaskId
+func (b bucketFiles) sign(ctx context.Context, m *flowforgev1.SignBucketRequestsRequest) (*flowforgev1.SignBucketRequestsResponse, error) {
+	m.TaskId = b.spec.TaskId
 	var signed *flowforgev1.SignBucketRequestsResponse
-	err := a.s.server.persistently(ctx, nil, func() error {
+	err := b.s.server.persistently(ctx, nil, func() error {
 		ctx, cancel := context.WithTimeout(ctx, signLimit)
 		defer cancel()
 		req := connect.NewRequest(m)
-		req.Header().Set("Authorization", "Bearer "+a.spec.Token)
-		resp, err := a.s.server.tasks.SignBucketRequests(ctx, req)
+		req.Header().Set("Authorization", "Bearer "+b.spec.Token)
+		resp, err := b.s.server.tasks.SignBucketRequests(ctx, req)
 		if err != nil {
 			return rpcError("bucket", err)
 		}
@@ -56,13 +65,13 @@ type missingError struct{ message string }
 
 func (e *missingError) Error() string { return e.message }
 
-// fetchBucket creates to from the object of an input, or from all objects below its key.
-func (a *attempt) fetchBucket(ctx context.Context, file *flowforgev1.InputFile, to string) error {
-	signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: file.Input, Names: []string{""}})
+// fetch creates to from the object of an input, or from all objects below its key.
+func (b bucketFiles) fetch(ctx context.Context, file *flowforgev1.InputFile, to string) error {
+	signed, err := b.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: file.Input, Names: []string{""}})
 	if err != nil {
 		return err
 	}
-	size, err := a.s.requester.fetchObject(ctx, signed.Requests[0], to)
+	size, err := b.s.requester.fetchObject(ctx, signed.Requests[0], to)
 	answer, refused := errors.AsType[*bucketError](err)
 	absent := refused && answer.status == http.StatusNotFound
 	if absent && signed.ListFormat == "" {
@@ -71,7 +80,7 @@ func (a *attempt) fetchBucket(ctx context.Context, file *flowforgev1.InputFile, 
 	if !absent && (err != nil || size > 0 || !file.Bucket.Marker) {
 		return err
 	}
-	names, err := a.listObjects(ctx, file.Input)
+	names, err := b.list(ctx, file.Input)
 	switch {
 	case err != nil:
 		return err
@@ -84,11 +93,11 @@ func (a *attempt) fetchBucket(ctx context.Context, file *flowforgev1.InputFile, 
 			return err
 		}
 	}
-	return a.fetchFolder(ctx, file.Input, names, to)
+	return b.fetchFolder(ctx, file.Input, names, to)
 }
 
 // fetchFolder creates the folder to with the objects below the key of an input.
-func (a *attempt) fetchFolder(ctx context.Context, input string, names []string, to string) error {
+func (b bucketFiles) fetchFolder(ctx context.Context, input string, names []string, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -100,7 +109,7 @@ func (a *attempt) fetchFolder(ctx context.Context, input string, names []string,
 	for len(names) > 0 {
 		batch := names[:min(len(names), signedAtOnce)]
 		names = names[len(batch):]
-		signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: input, Names: batch})
+		signed, err := b.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: input, Names: batch})
 		if err != nil {
 			return err
 		}
@@ -109,7 +118,7 @@ func (a *attempt) fetchFolder(ctx context.Context, input string, names []string,
 			if err := root.MkdirAll(filepath.Dir(local), 0o755); err != nil {
 				return err
 			}
-			_, err := a.s.requester.fetchObject(ctx, signed.Requests[i], filepath.Join(to, local))
+			_, err := b.s.requester.fetchObject(ctx, signed.Requests[i], filepath.Join(to, local))
 			return err
 		}); err != nil {
 			return err
@@ -118,15 +127,15 @@ func (a *attempt) fetchFolder(ctx context.Context, input string, names []string,
 	return nil
 }
 
-// listObjects returns the paths of all objects below the key of an input.
-func (a *attempt) listObjects(ctx context.Context, input string) ([]string, error) {
+// list returns the paths of all objects below the key of an input.
+func (b bucketFiles) list(ctx context.Context, input string) ([]string, error) {
 	var names []string
 	for marker := ""; ; {
-		signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: input, Marker: marker})
+		signed, err := b.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Input: input, Marker: marker})
 		if err != nil {
 			return nil, err
 		}
-		resp, err := a.s.requester.bucket(ctx, signed.Requests[0], "", 0)
+		resp, err := b.s.requester.bucket(ctx, signed.Requests[0], "", 0)
 		if err != nil {
 			return nil, err
 		}

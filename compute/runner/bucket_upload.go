@@ -19,10 +19,10 @@ type bucketUpload struct {
 	path string // of its file or folder
 }
 
-// uploadToBuckets uploads outputs to their buckets. Its error begins with a capital letter.
-func (a *attempt) uploadToBuckets(ctx context.Context, found *collection) error {
+// uploadAll uploads outputs to their buckets. Its error begins with a capital letter.
+func (b bucketFiles) uploadAll(ctx context.Context, found *collection) error {
 	for i, u := range found.uploads {
-		if err := a.uploadToBucket(ctx, u, i, found); err != nil {
+		if err := b.upload(ctx, u, i, found); err != nil {
 			return fmt.Errorf("Output %s could not be uploaded: %w", u.spec.Name, err)
 		}
 	}
@@ -32,7 +32,7 @@ func (a *attempt) uploadToBuckets(ctx context.Context, found *collection) error 
 // sentenceOf ends the text of an error with a full stop.
 func sentenceOf(err error) string { return strings.TrimSuffix(err.Error(), ".") + "." }
 
-func (a *attempt) uploadToBucket(ctx context.Context, u bucketUpload, i int, found *collection) error {
+func (b bucketFiles) upload(ctx context.Context, u bucketUpload, i int, found *collection) error {
 	root, err := os.OpenRoot(filepath.Dir(u.path))
 	if err != nil {
 		return err
@@ -46,14 +46,14 @@ func (a *attempt) uploadToBucket(ctx context.Context, u bucketUpload, i int, fou
 	target := u.spec.Bucket
 	switch {
 	case target.Archive != flowforgev1.Archive_ARCHIVE_UNSPECIFIED:
-		packed := filepath.Join(a.paths.base, "packed-"+strconv.Itoa(i))
+		packed := filepath.Join(b.paths.base, "packed-"+strconv.Itoa(i))
 		defer os.Remove(packed)
 		if err := pack(ctx, root, base, packed, target); err != nil {
 			return fmt.Errorf("pack %s: %w", base, err)
 		}
-		return a.uploadObjects(ctx, u.spec.Name, []string{""}, func(string) string { return packed })
+		return b.uploadObjects(ctx, u.spec.Name, []string{""}, func(string) string { return packed })
 	case !info.IsDir():
-		return a.uploadObjects(ctx, u.spec.Name, []string{""}, func(string) string { return u.path })
+		return b.uploadObjects(ctx, u.spec.Name, []string{""}, func(string) string { return u.path })
 	}
 	names, links, err := filesBelow(root, base)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *attempt) uploadToBucket(ctx context.Context, u bucketUpload, i int, fou
 	if links > 0 {
 		found.notes = append(found.notes, fmt.Sprintf("Output %s has %d links; they are not uploaded to the bucket without an archive.", u.spec.Name, links))
 	}
-	return a.uploadObjects(ctx, u.spec.Name, names, func(name string) string { return filepath.Join(u.path, filepath.FromSlash(name)) })
+	return b.uploadObjects(ctx, u.spec.Name, names, func(name string) string { return filepath.Join(u.path, filepath.FromSlash(name)) })
 }
 
 // filesBelow returns the paths of the regular files in a folder, and the number of links.
@@ -83,16 +83,16 @@ func filesBelow(root *os.Root, folder string) (names []string, links int, err er
 
 // uploadObjects uploads the files of an output; file returns the path of the one with a name
 // below the key.
-func (a *attempt) uploadObjects(ctx context.Context, output string, names []string, file func(name string) string) error {
+func (b bucketFiles) uploadObjects(ctx context.Context, output string, names []string, file func(name string) string) error {
 	for len(names) > 0 {
 		batch := names[:min(len(names), signedAtOnce)]
 		names = names[len(batch):]
-		signed, err := a.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Output: output, Names: batch})
+		signed, err := b.sign(ctx, &flowforgev1.SignBucketRequestsRequest{Output: output, Names: batch})
 		if err != nil {
 			return err
 		}
 		if err := inParallel(len(batch), func(i int) error {
-			return a.s.requester.uploadObject(ctx, signed.Requests[i], file(batch[i]), signed)
+			return b.s.requester.uploadObject(ctx, signed.Requests[i], file(batch[i]), signed)
 		}); err != nil {
 			return err
 		}

@@ -21,57 +21,65 @@ const (
 	maxSpoolFiles = 10_000
 )
 
-// deliver uploads the blobs of the result, reports the end and then the remaining log,
+// delivery sends the result of an attempt to the server. The mutex of the attempt guards it.
+type delivery struct {
+	a         *attempt
+	result    *flowforgev1.SpooledResult // nil until ended
+	memory    []*flowforgev1.SpooledBlob // output files that are also kept in memory
+	persisted bool
+}
+
+// run uploads the blobs of the result, reports the end and then the remaining log,
 // and removes the attempt's folder when the server has accepted everything.
-func (a *attempt) deliver() {
-	telemetry := a.readSpool()
+func (d *delivery) run() {
+	telemetry := d.readSpool()
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		a.keepInMemory()
+		d.keepInMemory()
 	}()
-	uploaded := a.uploadAll()
+	uploaded := d.uploadAll()
 	<-kept
-	a.stopTimeout()
+	d.a.stopTimeout()
 	if !uploaded {
-		a.persist()
+		d.persist()
 		return // the runner is shutting down; the next one delivers
 	}
-	a.mu.Lock()
+	d.a.mu.Lock()
 	var finished *flowforgev1.Finished
-	if a.result != nil {
-		finished = a.result.Report.GetFinished()
+	if d.result != nil {
+		finished = d.result.Report.GetFinished()
 	}
-	a.mu.Unlock()
-	if a.box.log.backlogged() {
+	d.a.mu.Unlock()
+	if d.a.box.log.backlogged() {
 		// The end is reported before the log, so the log must survive this process.
-		if err := a.box.log.persist(); err != nil {
-			a.s.logger.Error("A log could not be written to disk.", "task", a.box.taskID, "error", err)
+		if err := d.a.box.log.persist(); err != nil {
+			d.a.s.logger.Error("A log could not be written to disk.", "task", d.a.box.taskID, "error", err)
 		}
 	}
-	a.s.reporter.update(a.box, func() {
-		a.box.telemetry = append(a.box.telemetry, telemetry...)
-		if a.gang.reports() {
-			a.box.finished = finished
+	d.a.s.reporter.update(d.a.box, func() {
+		d.a.box.telemetry = append(d.a.box.telemetry, telemetry...)
+		if d.a.gang.reports() {
+			d.a.box.finished = finished
 		}
-		a.box.last = true
+		d.a.box.last = true
 	})
 	tidy := time.NewTimer(cleanupAfter)
 	defer tidy.Stop()
 	for {
 		select {
-		case <-a.delivered:
-			if a.paths.base != "" {
-				a.s.slots.release(a.paths)
+		case <-d.a.delivered:
+			if d.a.paths.base != "" {
+				d.a.s.slots.release(d.a.paths)
 			}
 			return
-		case <-a.s.ctx.Done():
-			a.persist()
+		case <-d.a.s.ctx.Done():
+			d.persist()
 			return
 		case <-tidy.C:
-			if a.paths.base != "" {
-				_ = os.RemoveAll(a.paths.work)
-				_ = os.RemoveAll(a.paths.files)
+			if d.a.paths.base != "" {
+				_ = os.RemoveAll(d.a.paths.work)
+				_ = os.RemoveAll(d.a.paths.files)
 			}
 		}
 	}
@@ -79,110 +87,110 @@ func (a *attempt) deliver() {
 
 // uploadAll sends the blobs of the result. It returns false when the runner is shutting
 // down. A refused blob makes the attempt fail.
-func (a *attempt) uploadAll() bool {
-	a.mu.Lock()
+func (d *delivery) uploadAll() bool {
+	d.a.mu.Lock()
 	var blobs []*flowforgev1.SpooledBlob
-	if a.result != nil {
-		blobs = a.result.Blobs
+	if d.result != nil {
+		blobs = d.result.Blobs
 	}
-	a.mu.Unlock()
+	d.a.mu.Unlock()
 	files := make([]outgoing, 0, len(blobs))
 	for _, blob := range blobs {
 		files = append(files, outgoing{
 			sha: blob.Sha256, path: blob.Path, size: blob.Size,
-			handover: handoverPath(a.spec.StoreDir, a.spec.TaskId, blob.Sha256, blob.Size),
+			handover: handoverPath(d.a.spec.StoreDir, d.a.spec.TaskId, blob.Sha256, blob.Size),
 		})
 	}
-	ctx := a.ctx
-	if a.result != nil {
-		ctx = a.collecting(a.result.Report.GetFinished().GetOutcome())
+	ctx := d.a.ctx
+	if d.result != nil {
+		ctx = d.a.collecting(d.result.Report.GetFinished().GetOutcome())
 	}
-	err := a.s.server.uploadFiles(ctx, a.box.token, files, a.persist)
+	err := d.a.s.server.uploadFiles(ctx, d.a.box.token, files, d.persist)
 	if err == nil {
 		return true
 	}
-	if a.s.ctx.Err() != nil {
+	if d.a.s.ctx.Err() != nil {
 		return false
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		a.stoppedStoring(cause)
+		d.stoppedStoring(cause)
 		return true
 	}
 	refused := fmt.Sprintf("The server rejected the outputs: %v.", err)
 	if failed, ok := errors.AsType[*fileError](err); ok {
 		refused = fmt.Sprintf("The server rejected the file %s of an output: %v.", failed.name, failed.err)
 	}
-	if finished := a.result.Report.GetFinished(); a.collectsAfterFailure(finished.Outcome) {
-		a.system(levelWarn, refused)
-		a.replaceResult(finished.Outcome, finished.Message)
+	if finished := d.result.Report.GetFinished(); d.a.collectsAfterFailure(finished.Outcome) {
+		d.a.system(levelWarn, refused)
+		d.replaceResult(finished.Outcome, finished.Message)
 	} else {
-		a.replaceResult(flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED, refused)
+		d.replaceResult(flowforgev1.Outcome_OUTCOME_OUTPUT_FAILED, refused)
 	}
 	return true
 }
 
 // stoppedStoring discards the outputs of an attempt that was stopped because of cause. An
 // earlier failure is kept.
-func (a *attempt) stoppedStoring(cause error) {
-	finished := a.result.Report.GetFinished()
+func (d *delivery) stoppedStoring(cause error) {
+	finished := d.result.Report.GetFinished()
 	outcome, message := finished.Outcome, finished.Message
 	if outcome == flowforgev1.Outcome_OUTCOME_SUCCEEDED {
 		late := stopped(cause, 0)
 		outcome, message = late.outcome, late.message+whileStoring
-		a.mu.Lock()
+		d.a.mu.Lock()
 		finished.Class = late.class
-		a.mu.Unlock()
+		d.a.mu.Unlock()
 	}
-	a.replaceResult(outcome, message)
+	d.replaceResult(outcome, message)
 }
 
 // replaceResult replaces the result with one without outputs.
-func (a *attempt) replaceResult(outcome flowforgev1.Outcome, message string) {
-	a.mu.Lock()
-	finished := a.result.Report.GetFinished()
+func (d *delivery) replaceResult(outcome flowforgev1.Outcome, message string) {
+	d.a.mu.Lock()
+	finished := d.result.Report.GetFinished()
 	finished.Outcome, finished.Message, finished.Outputs = outcome, message, nil
-	a.result.Blobs = nil
-	again := a.persisted
-	a.persisted = false
-	a.mu.Unlock()
+	d.result.Blobs = nil
+	again := d.persisted
+	d.persisted = false
+	d.a.mu.Unlock()
 	if again {
-		a.persist()
+		d.persist()
 	}
 }
 
 // persist writes to disk what the server has not accepted: the result and the log.
-func (a *attempt) persist() {
+func (d *delivery) persist() {
 	select {
-	case <-a.delivered:
+	case <-d.a.delivered:
 		return
 	default:
 	}
-	if err := a.box.log.persist(); err != nil {
-		a.s.logger.Error("A log could not be written to disk.", "task", a.box.taskID, "error", err)
+	if err := d.a.box.log.persist(); err != nil {
+		d.a.s.logger.Error("A log could not be written to disk.", "task", d.a.box.taskID, "error", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.result == nil || a.persisted || a.paths.base == "" {
+	d.a.mu.Lock()
+	defer d.a.mu.Unlock()
+	if d.result == nil || d.persisted || d.a.paths.base == "" {
 		return
 	}
-	if err := writeMessage(a.paths.result, a.result); err != nil {
-		a.s.logger.Error("A result could not be written to disk.", "task", a.box.taskID, "error", err)
+	if err := writeMessage(d.a.paths.result, d.result); err != nil {
+		d.a.s.logger.Error("A result could not be written to disk.", "task", d.a.box.taskID, "error", err)
 		return
 	}
-	a.persisted = true
+	d.persisted = true
 }
 
 // readSpool returns the telemetry that the SDK left in its spool folder: one SendRequest
 // as JSON per file.
-func (a *attempt) readSpool() []*flowforgev1.Telemetry {
-	if a.paths.base == "" {
+func (d *delivery) readSpool() []*flowforgev1.Telemetry {
+	if d.a.paths.base == "" {
 		return nil
 	}
-	names, err := readNames(a.paths.spool)
+	names, err := readNames(d.a.paths.spool)
 	if err != nil {
 		return nil
 	}
-	root, err := os.OpenRoot(a.paths.spool)
+	root, err := os.OpenRoot(d.a.paths.spool)
 	if err != nil {
 		return nil
 	}
@@ -192,7 +200,7 @@ func (a *attempt) readSpool() []*flowforgev1.Telemetry {
 	for _, name := range names[:min(len(names), maxSpoolFiles)] {
 		batch, err := readSpoolFile(root, name)
 		if err != nil {
-			a.system(levelWarn, fmt.Sprintf("The spool file %q of the SDK could not be read: %v.", name, err))
+			d.a.system(levelWarn, fmt.Sprintf("The spool file %q of the SDK could not be read: %v.", name, err))
 			continue
 		}
 		found = append(found, &flowforgev1.Telemetry{Logs: batch.Logs, Metrics: batch.Metrics})
@@ -216,4 +224,17 @@ func readSpoolFile(root *os.Root, name string) (*flowforgev1.SendRequest, error)
 	var batch flowforgev1.SendRequest
 	err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, &batch)
 	return &batch, err
+}
+
+// keepInMemory keeps the output files that request it in memory, while they are uploaded
+// to the store. Files that do not fit are read from the store.
+func (d *delivery) keepInMemory() {
+	d.a.mu.Lock()
+	files := d.memory
+	d.a.mu.Unlock()
+	for _, f := range files {
+		if err := d.a.s.memory.keep(f.Path, f.Sha256, f.Size); err != nil {
+			d.a.s.logger.Warn("An output could not be kept in memory.", "task", d.a.spec.TaskId, "error", err)
+		}
+	}
 }

@@ -23,47 +23,54 @@ import (
 // pod the paths belong to the attempt. On a shared machine, attempts that name the same
 // path run one after another, and each finds only its own files there.
 
+// absolutePaths are the absolute paths that an attempt names.
+type absolutePaths struct {
+	a      *attempt
+	links  []string // made for the attempt
+	unlock func()   // nil: it holds no paths
+}
+
 // placeScratch creates the empty folders of the attempt at their paths.
-func (a *attempt) placeScratch() error {
-	for _, s := range a.spec.Scratch {
-		folder := filepath.Join(a.paths.base, "scratch", filepath.Base(filepath.Clean("/"+s.Name)))
+func (p *absolutePaths) placeScratch() error {
+	for _, s := range p.a.spec.Scratch {
+		folder := filepath.Join(p.a.paths.base, "scratch", filepath.Base(filepath.Clean("/"+s.Name)))
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
-		if err := a.placeAt(folder, s.Path); err != nil {
+		if err := p.place(folder, s.Path); err != nil {
 			return fmt.Errorf("the empty folder %s: %w", s.Path, err)
 		}
 	}
 	return nil
 }
 
-// holdPaths locks the absolute paths of the attempt until releasePaths.
-func (a *attempt) holdPaths() error {
-	names := pathsOf(a.spec)
-	if len(names) == 0 || a.s.config.Pod != nil {
+// hold locks the absolute paths of the attempt until release.
+func (p *absolutePaths) hold() error {
+	names := pathsOf(p.a.spec)
+	if len(names) == 0 || p.a.s.config.Pod != nil {
 		return nil
 	}
-	release, err := a.s.pathLocks.acquire(a, names)
-	a.unlockPaths = release
+	release, err := p.a.s.pathLocks.acquire(p.a, names)
+	p.unlock = release
 	return err
 }
 
-// releasePaths removes the links that were made for the attempt and unlocks its paths.
-func (a *attempt) releasePaths() {
-	for _, link := range a.links {
-		if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, a.paths.base) {
+// release removes the links that were made for the attempt and unlocks its paths.
+func (p *absolutePaths) release() {
+	for _, link := range p.links {
+		if to, err := os.Readlink(link); err == nil && strings.HasPrefix(to, p.a.paths.base) {
 			_ = os.Remove(link)
 		}
 	}
-	if a.unlockPaths != nil {
-		a.unlockPaths()
+	if p.unlock != nil {
+		p.unlock()
 	}
-	a.links, a.unlockPaths = nil, nil
+	p.links, p.unlock = nil, nil
 }
 
-// placeAt makes the file or folder at from available at the absolute path to. In a pod it
+// place makes the file or folder at from available at the absolute path to. In a pod it
 // is moved there. On a shared machine it gets a link, which is removed with the attempt.
-func (a *attempt) placeAt(from, to string) error {
+func (p *absolutePaths) place(from, to string) error {
 	if !filepath.IsAbs(to) {
 		return fmt.Errorf("%q is not an absolute path", to)
 	}
@@ -77,8 +84,8 @@ func (a *attempt) placeAt(from, to string) error {
 			return fmt.Errorf("a folder with files already exists at %s", to)
 		}
 	}
-	if a.s.config.Pod == nil {
-		link := filepath.Join(filepath.Dir(to), ".flowforge-"+a.spec.Name+"-"+filepath.Base(to))
+	if p.a.s.config.Pod == nil {
+		link := filepath.Join(filepath.Dir(to), ".flowforge-"+p.a.spec.Name+"-"+filepath.Base(to))
 		if err := os.Symlink(from, link); err != nil {
 			return err
 		}
@@ -86,7 +93,7 @@ func (a *attempt) placeAt(from, to string) error {
 			_ = os.Remove(link)
 			return err
 		}
-		a.links = append(a.links, to)
+		p.links = append(p.links, to)
 		return nil
 	}
 	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -133,15 +140,15 @@ func copyLink(from, to string) error {
 }
 
 // makeFile creates a file of an input that does not come from the store.
-func (a *attempt) makeFile(ctx context.Context, file *flowforgev1.InputFile, to string) error {
+func (f *inputFiles) makeFile(ctx context.Context, file *flowforgev1.InputFile, to string) error {
 	var err error
 	switch {
 	case file.Url != "":
-		err = a.s.requester.download(ctx, file.Url, file.Headers, to)
+		err = f.a.s.requester.download(ctx, file.Url, file.Headers, to)
 	case file.Bucket != nil:
-		err = a.fetchBucket(ctx, file, to)
+		err = f.a.buckets().fetch(ctx, file, to)
 	case file.Git != nil:
-		return cloneRepository(ctx, file.Git, to, installerEnvironment(a.s.config.Environ))
+		return cloneRepository(ctx, file.Git, to, installerEnvironment(f.a.s.config.Environ))
 	default:
 		return os.WriteFile(to, []byte(file.Text), 0o644)
 	}
@@ -227,7 +234,7 @@ func (a *attempt) fromPath(ctx context.Context, spec *flowforgev1.OutputSpec, fo
 	if err != nil {
 		return err
 	}
-	if a.s.config.Pod == nil && !info.IsDir() && info.ModTime().Before(a.begin.Add(-time.Second)) && !slices.Contains(a.links, path) {
+	if a.s.config.Pod == nil && !info.IsDir() && info.ModTime().Before(a.begin.Add(-time.Second)) && !slices.Contains(a.absolute.links, path) {
 		found.notes = append(found.notes, fmt.Sprintf("%s existed before the command started; it is not an output.", path))
 		return nil
 	}

@@ -228,7 +228,7 @@ func (g *gang) settle(a *attempt, e ending) ending {
 	ctx, cancel := context.WithTimeout(a.s.ctx, lastSaveLimit)
 	defer cancel()
 	_, err := g.call(ctx, a, &flowforgev1.MeetRequest{
-		State: flowforgev1.MemberState_MEMBER_STATE_FAILED, Message: a.mask(e.message),
+		State: flowforgev1.MemberState_MEMBER_STATE_FAILED, Message: a.secrets.mask(e.message),
 		ExitCode: int32(e.code), Class: class, //nolint:gosec // -1 to 255
 	})
 	if err != nil && !tokenRefused(err) {
@@ -275,7 +275,7 @@ func (g *gang) attributeFailure(a *attempt, e ending) ending {
 	deadline := time.Now().Add(causeWait)
 	for wait := causeWait; wait > 0; wait = time.Until(deadline) {
 		members, err := g.call(ctx, a, &flowforgev1.MeetRequest{
-			State: flowforgev1.MemberState_MEMBER_STATE_FAILED, Message: a.mask(e.message),
+			State: flowforgev1.MemberState_MEMBER_STATE_FAILED, Message: a.secrets.mask(e.message),
 			ExitCode: int32(e.code), Class: e.class, WaitMs: wait.Milliseconds(), //nolint:gosec // -1 to 255
 		})
 		if err != nil {

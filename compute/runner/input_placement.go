@@ -25,9 +25,9 @@ type inputPlacement struct {
 
 // placeStored puts a stored file or folder at index i among the attempt's files and
 // returns its path. With the MEMORY channel the path is in memory.
-func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int, mode fs.FileMode) (string, error) {
+func (f *inputFiles) placeStored(file *flowforgev1.InputFile, folder string, i int, mode fs.FileMode) (string, error) {
 	begin := time.Now()
-	p := &inputPlacement{a: a, file: file, arrival: &flowforgev1.PlacedInput{
+	p := &inputPlacement{a: f.a, file: file, arrival: &flowforgev1.PlacedInput{
 		Input: file.Input, Pointer: file.Pointer, Channel: file.Channel, Size: file.Size,
 	}}
 	if p.arrival.Channel == "" {
@@ -37,7 +37,7 @@ func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int,
 	var err error
 	isFolder := file.MediaType == DirectoryMediaType
 	if isFolder {
-		if m, err = a.s.blobs.manifest(a.ctx, a.spec.Token, file.Sha256); err != nil {
+		if m, err = f.a.s.blobs.manifest(f.a.ctx, f.a.spec.Token, file.Sha256); err != nil {
 			return "", err
 		}
 		p.arrival.Size = 0
@@ -50,20 +50,20 @@ func (a *attempt) placeStored(file *flowforgev1.InputFile, folder string, i int,
 	if p.arrival.Channel == string(channel.Memory) {
 		folder = p.inMemory(m, folder, i)
 	}
-	if p.arrival.Channel == string(channel.LocalDisk) && a.spec.StoreDir == "" {
+	if p.arrival.Channel == string(channel.LocalDisk) && f.a.spec.StoreDir == "" {
 		p.fallBack(channel.Distributed, "the store is not on this machine")
 	}
 	path := filepath.Join(folder, inputFileName(file))
 	if isFolder {
-		err = a.s.blobs.placeEntries(file.Sha256, path, m, func(e manifestEntry, to string) error { return p.one(a.ctx, e, to) })
+		err = f.a.s.blobs.placeEntries(file.Sha256, path, m, func(e manifestEntry, to string) error { return p.one(f.a.ctx, e, to) })
 	} else {
-		err = p.one(a.ctx, m.Entries[0], path)
+		err = p.one(f.a.ctx, m.Entries[0], path)
 	}
 	if err != nil {
 		return "", err
 	}
 	p.arrival.Micros = time.Since(begin).Microseconds()
-	a.placed = append(a.placed, p.arrival)
+	f.placed = append(f.placed, p.arrival)
 	return path, nil
 }
 
@@ -106,7 +106,7 @@ func (p *inputPlacement) one(ctx context.Context, e manifestEntry, to string) er
 	if p.arrival.Channel == string(channel.Memory) {
 		from, done := p.a.s.memory.use(e.SHA256, !mayLink || e.Size < linkAtLeast)
 		if from != "" {
-			p.a.held = append(p.a.held, done)
+			p.a.inputs.held = append(p.a.inputs.held, done)
 			return p.share(from, e, to, mayLink)
 		}
 		p.note("a part of it was no longer in memory")
@@ -140,7 +140,7 @@ func (p *inputPlacement) share(from string, e manifestEntry, to string, mayLink 
 	}
 	p.note(done.why)
 	if done.linked {
-		return p.a.recordShared(p.file.Input, from, e.SHA256)
+		return p.a.inputs.recordShared(p.file.Input, from, e.SHA256)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (p *inputPlacement) download(ctx context.Context, e manifestEntry, to strin
 	}
 	p.arrival.Copied += done.copied + moved.written
 	if done.linked {
-		return p.a.recordShared(p.file.Input, from, e.SHA256)
+		return p.a.inputs.recordShared(p.file.Input, from, e.SHA256)
 	}
 	return nil
 }
@@ -178,30 +178,17 @@ type transferStats struct {
 	packed  channel.Compression
 }
 
-// filesFolder returns the folder on disk for file i of the inputs.
-func (a *attempt) filesFolder(i int) (string, error) {
-	folder := filepath.Join(a.paths.files, strconv.Itoa(i))
+// folder returns the folder on disk for file i of the inputs.
+func (f *inputFiles) folder(i int) (string, error) {
+	folder := filepath.Join(f.a.paths.files, strconv.Itoa(i))
 	return folder, os.MkdirAll(folder, 0o700)
 }
 
 // releaseMemory releases the attempt's files in memory after its command has ended.
-func (a *attempt) releaseMemory() {
-	for _, done := range a.held {
+func (f *inputFiles) releaseMemory() {
+	for _, done := range f.held {
 		done()
 	}
-	a.held = nil
-	a.s.memory.release(a.spec.TaskId)
-}
-
-// keepInMemory keeps the output files that request it in memory, while they are uploaded
-// to the store. Files that do not fit are read from the store.
-func (a *attempt) keepInMemory() {
-	a.mu.Lock()
-	files := a.memory
-	a.mu.Unlock()
-	for _, f := range files {
-		if err := a.s.memory.keep(f.Path, f.Sha256, f.Size); err != nil {
-			a.s.logger.Warn("An output could not be kept in memory.", "task", a.spec.TaskId, "error", err)
-		}
-	}
+	f.held = nil
+	f.a.s.memory.release(f.a.spec.TaskId)
 }

@@ -14,10 +14,19 @@ import (
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// placeInputs puts every artifact of the inputs below dir and returns the inputs with the
+// inputFiles are the files and folders of the inputs of an attempt.
+type inputFiles struct {
+	a       *attempt
+	placed  []*flowforgev1.PlacedInput // how they were transferred
+	streams streams                    // those that are read while they are written
+	shared  []sharedFile               // those that are shared with other attempts
+	held    []func()                   // release the files in memory
+}
+
+// place puts every artifact of the inputs below dir and returns the inputs with the
 // local paths filled in.
-func (a *attempt) placeInputs() (string, error) {
-	spec := a.spec
+func (f *inputFiles) place() (string, error) {
+	spec := f.a.spec
 	if len(spec.Files) == 0 {
 		if spec.InputsJson == "" {
 			return "{}", nil
@@ -36,10 +45,10 @@ func (a *attempt) placeInputs() (string, error) {
 		path, there := placed[sameFile(file)]
 		if !there {
 			var err error
-			path, err = a.placeInput(file, i)
+			path, err = f.placeOne(file, i)
 			if missing, ok := errors.AsType[*missingError](err); ok && file.Optional {
 				path = ""
-				a.system("INFO", fmt.Sprintf("The optional input %s is left out: %s.", file.Input, missing.message))
+				f.a.system("INFO", fmt.Sprintf("The optional input %s is left out: %s.", file.Input, missing.message))
 			} else if err != nil {
 				return "", fmt.Errorf("input %s: %w", file.Input, err)
 			}
@@ -82,13 +91,13 @@ func sameFile(file *flowforgev1.InputFile) string {
 	return file.Sha256 + file.MediaType + "\x00" + file.Filename
 }
 
-// placeInput puts one file or folder of the inputs in a new folder or at the path that it
+// placeOne puts one file or folder of the inputs in a new folder or at the path that it
 // requests, and returns its path.
-func (a *attempt) placeInput(file *flowforgev1.InputFile, i int) (string, error) {
+func (f *inputFiles) placeOne(file *flowforgev1.InputFile, i int) (string, error) {
 	if file.Stream != nil {
-		return a.placeStream(file, i)
+		return f.placeStream(file, i)
 	}
-	folder, err := a.filesFolder(i)
+	folder, err := f.folder(i)
 	if err != nil {
 		return "", err
 	}
@@ -98,9 +107,9 @@ func (a *attempt) placeInput(file *flowforgev1.InputFile, i int) (string, error)
 		mode = os.FileMode(file.Mode).Perm()
 	}
 	if file.Sha256 == "" {
-		err = a.makeFile(a.ctx, file, path)
+		err = f.makeFile(f.a.ctx, file, path)
 	} else {
-		path, err = a.placeStored(file, folder, i, mode)
+		path, err = f.placeStored(file, folder, i, mode)
 	}
 	if err == nil && file.SubPath != "" {
 		path, err = partOf(path, file.SubPath)
@@ -116,7 +125,7 @@ func (a *attempt) placeInput(file *flowforgev1.InputFile, i int) (string, error)
 	if err != nil || file.Path == "" {
 		return path, err
 	}
-	return filepath.Clean(file.Path), a.placeAt(path, file.Path)
+	return filepath.Clean(file.Path), f.a.absolute.place(path, file.Path)
 }
 
 // inputFileName returns the file's own name when it is a plain name.

@@ -49,10 +49,10 @@ func (s *Supervisor) recoverAttempt(taskID, key string, p paths) bool {
 	}
 	a.ended.Store(true)
 	if hasResult {
-		a.result, a.persisted = &result, true
+		a.delivery.result, a.delivery.persisted = &result, true
 		// Without a result the attempt is lost; a lost attempt must not be listed.
 		s.attempts[taskID] = a
 	}
-	s.tasks.Go(a.deliver)
+	s.tasks.Go(a.delivery.run)
 	return true
 }

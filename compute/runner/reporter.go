@@ -276,7 +276,7 @@ func (a *attempt) started(pid int) {
 	a.s.reporter.update(a.box, func() {
 		a.box.startedDue = a.begin.Add(hold)
 		a.box.started = &flowforgev1.Started{
-			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, Inputs: a.placed, Awaited: awaited, //nolint:gosec // the kernel's ids fit
+			Timestamp: a.begin.UnixMilli(), Pid: int32(pid), Host: a.s.config.Host, Inputs: a.inputs.placed, Awaited: awaited, //nolint:gosec // the kernel's ids fit
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -18,26 +19,32 @@ import (
 // secretsLimit bounds one request for secrets.
 const secretsLimit = 30 * time.Second
 
-// fetchSecrets fetches the values that were granted to the attempt. From then on they are
+// attemptSecrets are the secrets of an attempt.
+type attemptSecrets struct {
+	a      *attempt
+	masker atomic.Pointer[masking.Masker] // nil: it has none yet
+}
+
+// fetch fetches the values that were granted to the attempt. From then on they are
 // masked in everything that the attempt writes or reports.
-func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
-	if len(a.spec.Secrets) == 0 {
+func (s *attemptSecrets) fetch(ctx context.Context) ([]string, error) {
+	if len(s.a.spec.Secrets) == 0 {
 		return nil, nil
 	}
-	message := &flowforgev1.GetSecretsRequest{TaskId: a.spec.TaskId}
-	for _, s := range a.spec.Secrets {
+	message := &flowforgev1.GetSecretsRequest{TaskId: s.a.spec.TaskId}
+	for _, s := range s.a.spec.Secrets {
 		message.Grants = append(message.Grants, s.Grant)
 	}
 	var values []string
 	var last error
-	waiting := func() { a.system(levelWarn, "The attempt waits for its secrets. "+reasonOf(last)) }
-	err := a.s.server.persistently(ctx, waiting, func() (failed error) {
+	waiting := func() { s.a.system(levelWarn, "The attempt waits for its secrets. "+reasonOf(last)) }
+	err := s.a.s.server.persistently(ctx, waiting, func() (failed error) {
 		defer func() { last = failed }()
 		ctx, cancel := context.WithTimeout(ctx, secretsLimit)
 		defer cancel()
 		req := connect.NewRequest(message)
-		req.Header().Set("Authorization", "Bearer "+a.spec.Token)
-		resp, err := a.s.server.tasks.GetSecrets(ctx, req)
+		req.Header().Set("Authorization", "Bearer "+s.a.spec.Token)
+		resp, err := s.a.s.server.tasks.GetSecrets(ctx, req)
 		if err != nil {
 			return rpcError("secrets", err)
 		}
@@ -48,7 +55,7 @@ func (a *attempt) fetchSecrets(ctx context.Context) ([]string, error) {
 		return nil
 	})
 	if err == nil {
-		a.masker.Store(masking.New(values...))
+		s.masker.Store(masking.New(values...))
 	}
 	return values, err
 }
@@ -96,26 +103,26 @@ func setSecrets(env environ, secrets []*flowforgev1.InputSecret, values []string
 
 // mask returns a text of the task or of another system as a report can have it: valid UTF-8 without the
 // attempt's secrets. A report with another text could not be sent, nor could those of other attempts with it.
-func (a *attempt) mask(text string) string { return a.masker.Load().Text(validText(text)) }
+func (s *attemptSecrets) mask(text string) string { return s.masker.Load().Text(validText(text)) }
 
 // maskResult does the same for the texts of the end report.
-func (a *attempt) maskResult(f *flowforgev1.Finished) {
-	f.Message, f.Traceback = a.mask(f.Message), a.mask(f.Traceback)
+func (s *attemptSecrets) maskResult(f *flowforgev1.Finished) {
+	f.Message, f.Traceback = s.mask(f.Message), s.mask(f.Traceback)
 	for _, o := range f.Outputs {
-		o.Filename, o.Metadata = a.mask(o.Filename), a.mask(o.Metadata)
+		o.Filename, o.Metadata = s.mask(o.Filename), s.mask(o.Metadata)
 		if value, ok := o.Content.(*flowforgev1.Output_Value); ok {
-			value.Value = a.mask(value.Value)
+			value.Value = s.mask(value.Value)
 		}
 	}
 }
 
-// dropSecrets removes the file that holds them as soon as no process of the attempt can
+// drop removes the file that holds them as soon as no process of the attempt can
 // need it.
-func (a *attempt) dropSecrets() {
-	if len(a.spec.Secrets) == 0 {
+func (s *attemptSecrets) drop() {
+	if len(s.a.spec.Secrets) == 0 {
 		return
 	}
-	if err := os.Remove(a.paths.inputs); err != nil && !errors.Is(err, os.ErrNotExist) {
-		a.s.logger.Error("The inputs of an attempt with secrets could not be removed.", "task", a.spec.TaskId, "error", err)
+	if err := os.Remove(s.a.paths.inputs); err != nil && !errors.Is(err, os.ErrNotExist) {
+		s.a.s.logger.Error("The inputs of an attempt with secrets could not be removed.", "task", s.a.spec.TaskId, "error", err)
 	}
 }

@@ -98,20 +98,20 @@ type sharedFile struct {
 }
 
 // recordShared records that the attempt shares the file at path.
-func (a *attempt) recordShared(input, path, sha string) error {
+func (f *inputFiles) recordShared(input, path, sha string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
-	a.sharedFile = append(a.sharedFile, sharedFile{input: input, path: path, sha: sha, size: info.Size(), at: info.ModTime()})
+	f.shared = append(f.shared, sharedFile{input: input, path: path, sha: sha, size: info.Size(), at: info.ModTime()})
 	return nil
 }
 
 // checkShared checks whether the attempt wrote to shared files, removes those that it
 // changed, so that no other attempt reads wrong bytes, and returns the error message.
-func (a *attempt) checkShared() string {
+func (f *inputFiles) checkShared() string {
 	sentence := ""
-	for _, l := range a.sharedFile {
+	for _, l := range f.shared {
 		info, err := os.Stat(l.path)
 		if err != nil {
 			continue // it was removed and is no longer shared
@@ -129,7 +129,7 @@ func (a *attempt) checkShared() string {
 		sentence = fmt.Sprintf("The command changed the file of its input %s in place, but other attempts share that file. The changed file was removed from the store; "+
 			"copy an input before you change it, and rerun the node that produced it.", l.input)
 	}
-	a.sharedFile = nil
+	f.shared = nil
 	return sentence
 }
 

@@ -51,7 +51,7 @@ func sqlRequest(work *flowforgev1.Sql, inputs map[string]any, path string) (sqlq
 
 // inputsOf decodes the inputs of an operator, with the values of its secrets.
 func (a *attempt) inputsOf(ctx context.Context) (map[string]any, error) {
-	secrets, err := a.fetchSecrets(ctx)
+	secrets, err := a.secrets.fetch(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -65,8 +65,8 @@ type stream struct {
 }
 
 // placeStream creates the pipe of an input and starts to fill it.
-func (a *attempt) placeStream(file *flowforgev1.InputFile, i int) (string, error) {
-	folder, err := a.filesFolder(i)
+func (f *inputFiles) placeStream(file *flowforgev1.InputFile, i int) (string, error) {
+	folder, err := f.folder(i)
 	if err != nil {
 		return "", err
 	}
@@ -82,11 +82,11 @@ func (a *attempt) placeStream(file *flowforgev1.InputFile, i int) (string, error
 		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, streamPipe) })
 	}
 	st := &stream{
-		a: a, file: file, path: path, pipe: pipe, began: time.Now(), hash: sha256.New(), block: make([]byte, streamBlock), done: make(chan struct{}),
+		a: f.a, file: file, path: path, pipe: pipe, began: time.Now(), hash: sha256.New(), block: make([]byte, streamBlock), done: make(chan struct{}),
 		arrival: &flowforgev1.PlacedInput{Input: file.Input, Pointer: file.Pointer, Channel: string(channel.Streaming)},
 	}
-	a.streams.add(st)
-	a.placed = append(a.placed, st.arrival)
+	f.streams.add(st)
+	f.placed = append(f.placed, st.arrival)
 	return path, nil
 }
 
@@ -324,8 +324,8 @@ func (st *stream) sendRemainder(ctx context.Context, whole *flowforgev1.Blob) er
 func (st *stream) leaveFile(ctx context.Context, whole *flowforgev1.Blob) {
 	path, err := st.path+".whole", os.ErrNotExist
 	if st.a.spec.StoreDir != "" {
-		st.a.streams.mu.Lock()
-		defer st.a.streams.mu.Unlock()
+		st.a.inputs.streams.mu.Lock()
+		defer st.a.inputs.streams.mu.Unlock()
 		p := &inputPlacement{
 			a: st.a, file: &flowforgev1.InputFile{Input: st.file.Input},
 			arrival: &flowforgev1.PlacedInput{Channel: string(channel.LocalDisk)},

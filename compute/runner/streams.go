@@ -50,8 +50,8 @@ func (s *streams) settle() {
 
 // endStreams closes the pipes and reports what was transferred. They stay open until the
 // command has ended, so that no reader mistakes an interruption for the end.
-func (a *attempt) endStreams() {
-	s := &a.streams
+func (f *inputFiles) endStreams() {
+	s := &f.streams
 	if s.cancel != nil {
 		s.cancel()
 	}
@@ -61,15 +61,15 @@ func (a *attempt) endStreams() {
 			<-st.done
 		}
 	}
-	a.placed = slices.Clone(a.placed)
+	f.placed = slices.Clone(f.placed)
 	for _, st := range s.list {
-		for k, arrival := range a.placed {
+		for k, arrival := range f.placed {
 			if arrival != st.arrival {
 				continue
 			}
 			now := proto.CloneOf[*flowforgev1.PlacedInput](arrival)
 			now.Size, now.Moved, now.Micros = st.sent, st.moved, st.took.Microseconds()
-			a.placed[k] = now
+			f.placed[k] = now
 		}
 	}
 	s.list = nil

@@ -217,12 +217,12 @@ func (s *Supervisor) start(spec *flowforgev1.AttemptSpec) (*attempt, error) {
 
 func (s *Supervisor) newAttempt(spec *flowforgev1.AttemptSpec) *attempt {
 	a := &attempt{s: s, spec: spec, delivered: make(chan struct{})}
+	a.inputs.a, a.absolute.a, a.secrets.a, a.delivery.a = a, a, a, a
 	a.ctx, a.cancel = context.WithCancelCause(s.ctx)
 	a.box = &outbox{taskID: spec.TaskId, token: spec.Token, pod: s.config.PodName, machine: s.config.Machine}
 	a.box.log = newLogQueue(spec.TaskId, spec.Token, s.reporter.away.Load, func() { s.reporter.logged(a.box) })
 	a.box.cancel = func() { a.stop(errCancelled, a.grace()) }
-	a.box.preempt = a.preempt
-	a.box.answered = a.answered
+	a.box.preempt, a.box.answered = a.preempt, a.answered
 	a.box.delivered = func() { s.forget(a) }
 	a.gang = newGang(s.config.Pod, spec)
 	return a
@@ -315,7 +315,7 @@ func (s *Supervisor) all() []*attempt {
 // persistAll writes every undelivered result and log to disk.
 func (s *Supervisor) persistAll() {
 	for _, a := range s.all() {
-		a.persist()
+		a.delivery.persist()
 	}
 }
 

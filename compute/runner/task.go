@@ -54,10 +54,10 @@ func (s *Supervisor) runOne(ctx context.Context, spec *flowforgev1.AttemptSpec) 
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.result == nil {
+	if a.delivery.result == nil {
 		return End{}, fmt.Errorf("the attempt %s has no result", spec.TaskId)
 	}
-	return End{Finished: a.result.Report.GetFinished(), Reported: reported && !a.lostToken.Load(), Pending: !a.gang.reports()}, nil
+	return End{Finished: a.delivery.result.Report.GetFinished(), Reported: reported && !a.lostToken.Load(), Pending: !a.gang.reports()}, nil
 }
 
 // terminate ends the attempt because its pod is being deleted, and delivers what it can

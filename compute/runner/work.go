@@ -18,8 +18,8 @@ import (
 
 // runProcess prepares the files and the environment of a process and runs it.
 func (a *attempt) runProcess(work *flowforgev1.Process) ending {
-	defer a.dropSecrets()
-	defer a.endStreams()
+	defer a.secrets.drop()
+	defer a.inputs.endStreams()
 	env, c, err := a.prepare(work)
 	if !a.gate.await(a.ctx) {
 		return stopped(context.Cause(a.ctx), -1)
@@ -54,13 +54,13 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 			return nil, command{}, err
 		}
 	}
-	if err := a.holdPaths(); err != nil {
+	if err := a.absolute.hold(); err != nil {
 		return nil, command{}, err
 	}
-	if err := a.placeScratch(); err != nil {
+	if err := a.absolute.placeScratch(); err != nil {
 		return nil, command{}, err
 	}
-	inputs, err := a.placeInputs()
+	inputs, err := a.inputs.place()
 	if err != nil {
 		return nil, command{}, err
 	}
@@ -69,7 +69,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 			return nil, command{}, err
 		}
 	}
-	secrets, err := a.fetchSecrets(a.ctx)
+	secrets, err := a.secrets.fetch(a.ctx)
 	if err != nil {
 		return nil, command{}, err
 	}
@@ -149,7 +149,7 @@ func (a *attempt) execute(c command, env environ) ending {
 	defer a.s.commands.Add(-1)
 	a.started(child.pid)
 	defer a.sampleEarly(child)()
-	a.streams.begin(a.ctx)
+	a.inputs.streams.begin(a.ctx)
 	liveUploads := a.uploadChunks()
 	if a.saver != nil {
 		a.saver.begin()
@@ -180,7 +180,7 @@ func (a *attempt) execute(c command, env environ) ending {
 	well := err == nil && status.code == 0
 	liveUploads.finish(a.ctx, well)
 	if well {
-		a.streams.settle()
+		a.inputs.streams.settle()
 	}
 	if err != nil {
 		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: "The command's exit status could not be read: " + err.Error() + ".", code: -1}
@@ -315,7 +315,7 @@ type logStream struct {
 }
 
 func (a *attempt) newStream(name string) *logStream {
-	s := &logStream{name: name, box: a.box, masker: a.masker.Load(), sequence: a.gang.sequence(0), extra: a.gang.fields()}
+	s := &logStream{name: name, box: a.box, masker: a.secrets.masker.Load(), sequence: a.gang.sequence(0), extra: a.gang.fields()}
 	s.splitter.emit = s.line
 	if !s.masker.Empty() {
 		s.splitter.cut = s.masker.Cut

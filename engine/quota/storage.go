@@ -77,7 +77,7 @@ func (l *locked) checkStorage(bytes int64) error {
 }
 
 // note stores the storage of a path in memory. If the transaction does not
-// commit, the next refreshStorage corrects it.
+// commit, the next refresh corrects it.
 func (s *Storage) note(l *locked, bytes int64) {
 	s.mu.Lock()
 	for _, c := range l.path {

@@ -1,12 +1,13 @@
 package forms
 
 import (
-	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/flowforge/flowforge/platform/units"
+	"github.com/a-h/templ"
+
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -29,101 +30,41 @@ type PreviewColumn struct {
 	Chosen             bool   // a selected feature
 }
 
+// referenceControl is a reference to an entry of the catalogue or to an artifact.
+type referenceControl struct{ c Control }
+
 // Choices are the suggestions for the type of the control.
-func (c Control) Choices() []Choice { return c.form.cfg.Offers.Choices[c.Type.String()] }
+func (r referenceControl) Choices() []Choice { return r.c.form.cfg.Offers.Choices[r.c.Type.String()] }
 
 // Preview returns the preview of the current reference.
-func (c Control) Preview() (Preview, bool) {
-	p, ok := c.form.cfg.Offers.Previews[PreviewKey(c.Type, c.Value())]
-	return p, ok && c.Value() != ""
+func (r referenceControl) Preview() (Preview, bool) {
+	p, ok := r.c.form.cfg.Offers.Previews[PreviewKey(r.c.Type, r.c.Value())]
+	return p, ok && r.c.Value() != ""
 }
 
 // TypeaheadURL completes references of the control's type; "" without completion.
-func (c Control) TypeaheadURL() string {
-	if c.form.cfg.Typeahead == "" {
+func (r referenceControl) TypeaheadURL() string {
+	if r.c.form.cfg.Typeahead == "" {
 		return ""
 	}
-	return c.form.cfg.Typeahead + "?" + url.Values{"type": {c.Type.String()}}.Encode()
+	return r.c.form.cfg.Typeahead + "?" + url.Values{"type": {r.c.Type.String()}}.Encode()
 }
 
 // PreviewURL previews references of the control's type.
-func (c Control) PreviewURL() string {
-	if c.form.cfg.Typeahead == "" {
+func (r referenceControl) PreviewURL() string {
+	if r.c.form.cfg.Typeahead == "" {
 		return ""
 	}
-	return c.form.cfg.Typeahead + "/preview?" + url.Values{"type": {c.Type.String()}, "name": {c.Name}}.Encode()
+	return r.c.form.cfg.Typeahead + "/preview?" + url.Values{"type": {r.c.Type.String()}, "name": {r.c.Name}}.Encode()
 }
 
-// UploadURL accepts a file of the control's type in the background.
-func (c Control) UploadURL() string {
-	if c.form.cfg.Upload == "" {
-		return ""
-	}
-	return c.form.cfg.Upload + "?" + url.Values{"type": {c.Type.String()}, "name": {c.Name}}.Encode()
-}
-
-// Uploaded is a file stored before the form was submitted.
-type Uploaded struct {
-	SHA       string `json:"$file"`
-	Name      string `json:"name"`
-	Size      int64  `json:"size"`
-	MediaType string `json:"media_type"`
-	JSON      string `json:"-"` // the reference that the form carries
-}
-
-// Upload returns the stored file of the control.
-func (c Control) Upload() (Uploaded, bool) { return ReadUpload(c.sub("$file")) }
-
-// ReadUpload reads a reference to a stored file.
-func ReadUpload(text string) (Uploaded, bool) {
-	var u Uploaded
-	if text == "" || json.Unmarshal([]byte(text), &u) != nil || u.SHA == "" {
-		return Uploaded{}, false
-	}
-	u.JSON = text
-	if u.Name == "" {
-		u.Name = u.SHA[:min(12, len(u.SHA))]
-	}
-	return u, true
-}
-
-// Facts are the size and the kind of the file.
-func (u Uploaded) Facts() string {
-	parts := []string{}
-	if u.Size > 0 {
-		parts = append(parts, units.Bytes(u.Size))
-	}
-	if u.MediaType != "" {
-		parts = append(parts, u.MediaType)
-	}
-	return strings.Join(parts, " · ")
-}
-
-// Noun names the accepted value: "a CSV file", "a folder".
-func (c Control) Noun() string {
-	switch c.Type.Kind {
-	case typeregistry.KindImage:
-		return "an image"
-	case typeregistry.KindDirectory:
-		return "a folder"
-	case typeregistry.KindReport:
-		return "an HTML report"
-	case typeregistry.KindModel:
-		return "a model file"
-	}
-	if f := c.Type.Params.Format; f != "" {
-		return "a " + strings.ToUpper(f) + " file"
-	}
-	return "a file"
-}
-
-// Folder reports whether the control accepts a whole folder.
-func (c Control) Folder() bool { return c.Type.Kind == typeregistry.KindDirectory }
+// featureControl selects features of a set.
+type featureControl struct{ c Control }
 
 // features are the selected features of a set.
-func (c Control) features() []string {
+func (f featureControl) features() []string {
 	var out []string
-	for _, text := range c.form.cfg.Values[c.Name+".features"] {
+	for _, text := range f.c.form.cfg.Values[f.c.Name+".features"] {
 		for name := range strings.SplitSeq(text, ",") {
 			if name = strings.TrimSpace(name); name != "" && !slices.Contains(out, name) {
 				out = append(out, name)
@@ -135,16 +76,16 @@ func (c Control) features() []string {
 
 // Features lists the features of the selected set, or those that the type declares, and
 // marks the selected ones.
-func (c Control) Features() []PreviewColumn {
+func (f featureControl) Features() []PreviewColumn {
 	var out []PreviewColumn
-	if p, ok := c.Preview(); ok && len(p.Columns) > 0 {
+	if p, ok := (referenceControl{f.c}).Preview(); ok && len(p.Columns) > 0 {
 		out = slices.Clone(p.Columns)
 	} else {
-		for _, f := range c.Type.Params.Features {
+		for _, f := range f.c.Type.Params.Features {
 			out = append(out, PreviewColumn{Name: f.Name, Type: f.DType})
 		}
 	}
-	picked := c.features()
+	picked := f.features()
 	for i := range out {
 		out[i].Chosen = slices.Contains(picked, out[i].Name)
 	}
@@ -152,10 +93,10 @@ func (c Control) Features() []PreviewColumn {
 }
 
 // OtherFeatures are selected features that are not in the list.
-func (c Control) OtherFeatures() string {
-	offered := c.Features()
+func (f featureControl) OtherFeatures() string {
+	offered := f.Features()
 	var out []string
-	for _, name := range c.features() {
+	for _, name := range f.features() {
 		if !slices.ContainsFunc(offered, func(f PreviewColumn) bool { return f.Name == name }) {
 			out = append(out, name)
 		}
@@ -184,3 +125,16 @@ func split(text, query string) []part {
 	}
 	return []part{{text: text[:at]}, {text: text[at : at+len(query)], hit: true}, {text: text[at+len(query):]}}
 }
+
+// inputNamed is input for a control whose name is not that of the value.
+func (r referenceControl) inputNamed(name string) templ.Attributes {
+	a := r.c.input()
+	a["name"] = name
+	if r.c.Type.Kind == typeregistry.KindFeatureSet {
+		a["aria-label"] = r.c.Label + ", name of the set"
+	}
+	return a
+}
+
+// featureID is the id of the checkbox of the i-th feature.
+func (f featureControl) featureID(i int) string { return fmt.Sprintf("%s-feature-%d", f.c.ID(), i) }

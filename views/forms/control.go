@@ -193,6 +193,21 @@ func (c Control) Carried() url.Values {
 	return out
 }
 
+// Switched reports whether an optional value with several controls needs a checkbox that
+// enables it.
+func (c Control) Switched() bool { return c.Optional && c.Type.IsComposite() }
+
+// Given reports whether that checkbox is checked: it was submitted so, or there is a value.
+func (c Control) Given() bool {
+	if present := c.form.has(c.Name + ".$set"); present || c.Declared.Kind == typeregistry.KindOptional {
+		return c.sub("$set") == "1"
+	}
+	return c.form.has(c.Name)
+}
+
+// focusedName reports whether the control of name gets the focus.
+func (c Control) focusedName(name string) bool { return c.form.cfg.Focus == name && name != "" }
+
 // idOf turns a control's name into a unique id without spaces.
 func idOf(name string) string {
 	var b strings.Builder
@@ -231,54 +246,6 @@ func ShortType(t *typeregistry.Type) string {
 		return "Union<" + strings.Join(tags, " | ") + ">"
 	}
 	return string(t.Kind)
-}
-
-// inputNamed is input for a control whose name is not that of the value.
-func (c Control) inputNamed(name string) templ.Attributes {
-	a := c.input()
-	a["name"] = name
-	if c.Type.Kind == typeregistry.KindFeatureSet {
-		a["aria-label"] = c.Label + ", name of the set"
-	}
-	return a
-}
-
-// uploadID is the id of the file control: the plain id if the widget has only a file
-// control.
-func (c Control) uploadID() string {
-	if c.reference() {
-		return c.ID() + "-upload"
-	}
-	return c.ID()
-}
-
-// reference reports whether the main control is a reference, with an upload alongside it.
-func (c Control) reference() bool {
-	return c.Type.Kind == typeregistry.KindDataset || c.Type.Kind == typeregistry.KindModel
-}
-
-// fileAttrs labels a file control, because only the main control has a label element.
-func (c Control) fileAttrs() templ.Attributes {
-	a := c.attrs()
-	if c.reference() {
-		a["aria-label"] = c.Label + ", upload"
-		delete(a, "autofocus")
-	}
-	return a
-}
-
-// featureID is the id of the checkbox of the i-th feature.
-func (c Control) featureID(i int) string { return fmt.Sprintf("%s-feature-%d", c.ID(), i) }
-
-// rangeAttrs is attrs for one end of a date range.
-func (c Control) rangeAttrs(end string) templ.Attributes {
-	a := c.attrs()
-	a["name"] = c.Name + "." + end
-	a["aria-label"] = c.Label + ", " + end
-	if end != "from" {
-		delete(a, "autofocus")
-	}
-	return a
 }
 
 // Detached is a control outside of a form, to render a part of it: a control of type t

@@ -200,15 +200,15 @@ func (f *Form) References() []Reference {
 func (c Control) references(out *[]Reference) {
 	switch c.Type.Kind {
 	case typeregistry.KindStruct, typeregistry.KindHyperparam:
-		for _, m := range c.Members() {
+		for _, m := range (structControl{c}).Members() {
 			m.references(out)
 		}
 	case typeregistry.KindList, typeregistry.KindMap:
-		for _, row := range append(c.Rows(), c.Blank()) {
+		for _, row := range append(listControl{c}.Rows(), listControl{c}.Blank()) {
 			row.Value.references(out)
 		}
 	case typeregistry.KindUnion:
-		for _, a := range c.Alternatives() {
+		for _, a := range (unionControl{c}).Alternatives() {
 			a.Value.references(out)
 		}
 	default:

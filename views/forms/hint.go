@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
@@ -111,36 +110,4 @@ func framework(p typeregistry.Params) string {
 		return "A " + p.Framework + " model."
 	}
 	return ""
-}
-
-// FileHint describes the accepted files.
-func (c Control) FileHint() string {
-	p := c.Type.Params
-	var parts []string
-	if p.MaxBytes != nil {
-		parts = append(parts, "Up to "+units.Bytes(*p.MaxBytes)+".")
-	}
-	if p.Format != "" {
-		parts = append(parts, "Format "+p.Format+".")
-	}
-	if len(p.MediaTypes) > 0 {
-		parts = append(parts, strings.Join(p.MediaTypes, ", ")+".")
-	}
-	return strings.Join(parts, " ")
-}
-
-// Accept is the list of file types for the browser's file dialog.
-func (c Control) Accept() string {
-	p := c.Type.Params
-	accept := append([]string(nil), p.MediaTypes...)
-	if p.Format != "" {
-		accept = append(accept, "."+p.Format)
-	}
-	if len(accept) == 0 && c.Type.Kind == typeregistry.KindImage {
-		accept = append(accept, "image/*")
-	}
-	if len(accept) == 0 && c.Type.Kind == typeregistry.KindReport {
-		accept = append(accept, ".html", "text/html")
-	}
-	return strings.Join(accept, ",")
 }

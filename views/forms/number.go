@@ -20,27 +20,30 @@ type Slider struct {
 // SliderSteps is the number of positions of a slider.
 const SliderSteps = 1000
 
+// numberControl is the control of an Integer or a Float.
+type numberControl struct{ c Control }
+
 // Slider returns the slider of a number with both bounds: for floats, for logarithmic
 // scales, and if the hints request one.
-func (c Control) Slider() (Slider, bool) {
-	p := c.Type.Params
+func (n numberControl) Slider() (Slider, bool) {
+	p := n.c.Type.Params
 	low, lowErr := strconv.ParseFloat(p.Min.String(), 64)
 	high, highErr := strconv.ParseFloat(p.Max.String(), 64)
-	integer := c.Type.Kind == typeregistry.KindInteger
-	if lowErr != nil || highErr != nil || high <= low || c.Widget == "input" || c.Compact && c.Widget != "slider" {
+	integer := n.c.Type.Kind == typeregistry.KindInteger
+	if lowErr != nil || highErr != nil || high <= low || n.c.Widget == "input" || n.c.Compact && n.c.Widget != "slider" {
 		return Slider{}, false
 	}
-	if integer && !p.LogScale && c.Widget != "slider" {
+	if integer && !p.LogScale && n.c.Widget != "slider" {
 		return Slider{}, false
 	}
 	s := Slider{Min: p.Min.String(), Max: p.Max.String(), Log: p.LogScale && low > 0, Integer: integer, Step: p.Step.String()}
-	if v, err := strconv.ParseFloat(c.Value(), 64); err == nil {
+	if v, err := strconv.ParseFloat(n.c.Value(), 64); err == nil {
 		s.Position = position(v, low, high, s.Log)
 	}
 	if s.Log {
 		s.Ticks = decades(low, high)
 	} else {
-		s.Ticks = even(low, high, stepOf(c))
+		s.Ticks = even(low, high, stepOf(n.c))
 	}
 	return s, true
 }
@@ -133,12 +136,12 @@ func shortExponent(exact, rounded string) string {
 }
 
 // InputMode selects the keyboard of a phone.
-func (c Control) InputMode() string {
-	negative := c.Type.Params.Min == "" || c.Type.Params.Min[0] == '-'
+func (n numberControl) InputMode() string {
+	negative := n.c.Type.Params.Min == "" || n.c.Type.Params.Min[0] == '-'
 	switch {
 	case negative:
 		return "text" // numeric keyboards of some phones have no minus sign
-	case c.Type.Kind == typeregistry.KindInteger:
+	case n.c.Type.Kind == typeregistry.KindInteger:
 		return "numeric"
 	}
 	return "decimal"

@@ -27,14 +27,14 @@ func TestSliders(t *testing.T) {
 	for _, test := range tests {
 		schema := schemaOf(t, field("it", test.expression))
 		c := forms.New(forms.Config{Schema: schema, Values: map[string][]string{"inputs.it": {test.value}}}).Controls()[0]
-		slider, ok := c.Slider()
+		slider, ok := forms.SliderOf(c)
 		require.True(t, ok, test.expression)
 		require.Equal(t, test.position, slider.Position, test.expression)
 		require.Equal(t, test.ticks, slider.Ticks, test.expression)
 	}
 	for _, expression := range []string{"Float(min=0)", "Integer(min=0, max=9)", "Float(min=1, max=1)"} {
 		c := forms.New(forms.Config{Schema: schemaOf(t, field("it", expression))}).Controls()[0]
-		_, ok := c.Slider()
+		_, ok := forms.SliderOf(c)
 		require.False(t, ok, expression)
 	}
 }

@@ -39,16 +39,19 @@ type OptionRun struct{ Name, URL string }
 // offers reports whether the control has options of its own source.
 func (c Control) offers() bool { return c.source != nil && !c.grouped() }
 
+// sourceControl is the control of a value with a source of options.
+type sourceControl struct{ c Control }
+
 // OptionsURL lists the options of the control for scripts; "" without a script.
-func (c Control) OptionsURL() string { return c.form.cfg.Options }
+func (s sourceControl) OptionsURL() string { return s.c.form.cfg.Options }
 
 // reads are the names of the controls that the options depend on.
-func (c Control) reads() string {
-	part, ok := c.form.cfg.Schema.SourceAt(c.from)
+func (s sourceControl) reads() string {
+	part, ok := s.c.form.cfg.Schema.SourceAt(s.c.from)
 	if !ok {
 		return ""
 	}
-	names := c.form.cfg.Schema.SourceReads(part)
+	names := s.c.form.cfg.Schema.SourceReads(part)
 	for i, name := range names {
 		names[i] = Prefix + "." + name
 	}
@@ -56,18 +59,18 @@ func (c Control) reads() string {
 }
 
 // listed are the options of a list in the schema, for browsers without scripts.
-func (c Control) listed() []OptionItem {
-	out := make([]OptionItem, 0, len(c.source.Values))
-	for _, v := range c.source.Values {
+func (s sourceControl) listed() []OptionItem {
+	out := make([]OptionItem, 0, len(s.c.source.Values))
+	for _, v := range s.c.source.Values {
 		out = append(out, OptionItem{Value: optionText(v.Value), Label: v.Label, Description: v.Description})
 	}
 	return out
 }
 
 // chosen is the option of the schema's list that the control has.
-func (c Control) chosen() OptionItem {
-	for _, o := range c.listed() {
-		if o.Value == c.Value() {
+func (s sourceControl) chosen() OptionItem {
+	for _, o := range s.listed() {
+		if o.Value == s.c.Value() {
 			return o
 		}
 	}

@@ -36,13 +36,6 @@ func (c Control) bounds() string {
 	return ""
 }
 
-// excluded reports whether the rules of a choice exclude an option with the values of the form.
-// The chosen option stays visible with its message.
-func (c Control) excluded(o Option) bool {
-	return c.state.Options != nil && !o.Selected &&
-		!slices.ContainsFunc(c.state.Options, func(v any) bool { return optionText(v) == o.Value })
-}
-
 // ruledField is what a script needs to know of a field that rules read or belong to.
 type ruledField struct {
 	Name     string              `json:"name"`

@@ -49,26 +49,29 @@ func (n NewSecret) Kept(values url.Values) {
 	values.Del(n.Control + "." + SecretName)
 }
 
-// secrets are the options of the control: the available secrets and the current value.
-func (c Control) secrets() []ui.Option {
-	options := slices.Clone(c.form.cfg.Offers.Secrets)
+// secretControl is the control of a Secret.
+type secretControl struct{ c Control }
+
+// options are the options of the control: the available secrets and the current value.
+func (s secretControl) options() []ui.Option {
+	options := slices.Clone(s.c.form.cfg.Offers.Secrets)
 	known := false
 	for i := range options {
-		options[i].Selected = options[i].Value == c.Value()
+		options[i].Selected = options[i].Value == s.c.Value()
 		known = known || options[i].Selected
 	}
-	if !known && c.Value() != "" {
-		options = append(options, ui.Option{Value: c.Value(), Name: c.Value() + " (not in this project)", Selected: true})
+	if !known && s.c.Value() != "" {
+		options = append(options, ui.Option{Value: s.c.Value(), Name: s.c.Value() + " (not in this project)", Selected: true})
 	}
 	return options
 }
 
-// noSecret is the label of the empty option.
-func (c Control) noSecret() string {
+// none is the label of the empty option.
+func (s secretControl) none() string {
 	switch {
-	case c.Optional:
+	case s.c.Optional:
 		return "None"
-	case len(c.form.cfg.Offers.Secrets) == 0:
+	case len(s.c.form.cfg.Offers.Secrets) == 0:
 		return "No secrets in this project yet"
 	}
 	return "Choose…"

@@ -50,19 +50,19 @@ func (c Control) collect(places map[string]ErrorLine, label string) {
 	}
 	switch c.Type.Kind {
 	case typeregistry.KindStruct, typeregistry.KindHyperparam:
-		for _, m := range c.Members() {
+		for _, m := range (structControl{c}).Members() {
 			m.collect(places, label+", "+m.Label)
 		}
 	case typeregistry.KindList:
-		for _, row := range c.Rows() {
+		for _, row := range (listControl{c}).Rows() {
 			row.Value.collect(places, fmt.Sprintf("%s, entry %d", label, row.Number))
 		}
 	case typeregistry.KindMap, typeregistry.KindMetrics:
-		for _, row := range c.Rows() {
+		for _, row := range (listControl{c}).Rows() {
 			row.Value.collect(places, fmt.Sprintf("%s, entry %d", label, row.Number))
 		}
 	case typeregistry.KindUnion:
-		for _, a := range c.Alternatives() {
+		for _, a := range (unionControl{c}).Alternatives() {
 			if a.Chosen {
 				a.Value.collect(places, label)
 			}
@@ -73,8 +73,8 @@ func (c Control) collect(places map[string]ErrorLine, label string) {
 // target is the id of the link target: the first radio button of a choice, or the control
 // or its fieldset.
 func (c Control) target() string {
-	if c.Type.Kind == typeregistry.KindEnum && c.Segmented() {
-		if options := c.Options(); len(options) > 0 {
+	if c.Type.Kind == typeregistry.KindEnum && (enumControl{c}).Segmented() {
+		if options := (enumControl{c}).Options(); len(options) > 0 {
 			return options[0].ID
 		}
 	}

@@ -14,21 +14,24 @@ func (s *Scheduler) Excess() []Victim {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.tick(s.config.Now())
-	victims := s.state.clone().endExcess()
+	victims := excess{s.state.clone()}.end()
 	s.state.mark(victims)
 	s.changes++
 	return victims
 }
 
-// endExcess ends the holdings that are ending and those above a ceiling, deepest levels
+// excess ends what is above the ceiling of a level.
+type excess struct{ s *state }
+
+// end ends the holdings that are ending and those above a ceiling, deepest levels
 // first, and returns the latter. It changes s.
-func (s *state) endExcess() (victims []Victim) {
-	s.releaseEnding()
-	for i := len(s.tree().levels) - 1; i > 0; i-- {
-		for axis := range s.ledger.axes.count() {
-			for _, h := range s.overLimitHoldings(i, axis) {
-				s.release(h.Key)
-				victims = append(victims, s.excessive(h, i, axis))
+func (x excess) end() (victims []Victim) {
+	x.s.releaseEnding()
+	for i := len(x.s.tree().levels) - 1; i > 0; i-- {
+		for axis := range x.s.ledger.axes.count() {
+			for _, h := range x.holdings(i, axis) {
+				x.s.release(h.Key)
+				victims = append(victims, x.victim(h, i, axis))
 			}
 		}
 	}
@@ -36,26 +39,26 @@ func (s *state) endExcess() (victims []Victim) {
 }
 
 // overCeiling is the amount of axis that level i holds above its ceiling.
-func (s *state) overCeiling(i, axis int) int64 {
-	n := &s.tree().levels[i]
+func (b *Ledger) overCeiling(i, axis int) int64 {
+	n := &b.tree.levels[i]
 	limit := n.limitOn(axis)
 	if limit == noLimit || axis == storageAxis {
 		return 0
 	}
-	return max(0, s.ledger.used[i].at(axis)-limit-n.borrowOn(axis))
+	return max(0, b.used[i].at(axis)-limit-n.borrowOn(axis))
 }
 
-// overLimitHoldings returns a minimal list of holdings without which level i is not above its
+// holdings returns a minimal list of holdings without which level i is not above its
 // ceiling on axis, or, when those are not enough, all preemptible ones.
-func (s *state) overLimitHoldings(i, axis int) []*holding {
-	over := s.overCeiling(i, axis)
+func (x excess) holdings(i, axis int) []*holding {
+	over := x.s.ledger.overCeiling(i, axis)
 	if over == 0 {
 		return nil
 	}
 	var list []*holding
-	for _, nodes := range s.held {
+	for _, nodes := range x.s.held {
 		for _, h := range nodes {
-			if h.expendable() && h.demand.on(axis) > 0 && s.isBelow(h.level, i) {
+			if h.expendable() && h.demand.on(axis) > 0 && x.s.tree().isBelow(h.level, i) {
 				list = append(list, h)
 			}
 		}
@@ -77,10 +80,10 @@ func (s *state) overLimitHoldings(i, axis int) []*holding {
 	return list
 }
 
-// excessive returns the victim h with the reason that level i is above its ceiling.
-func (s *state) excessive(h *holding, i, axis int) Victim {
-	n := &s.tree().levels[i]
-	ref, r := n.Ref(), s.ledger.axes.names[axis]
+// victim returns the victim h with the reason that level i is above its ceiling.
+func (x excess) victim(h *holding, i, axis int) Victim {
+	n := &x.s.tree().levels[i]
+	ref, r := n.Ref(), x.s.ledger.axes.names[axis]
 	return Victim{Held: h.Held, Level: ref, Resource: r, Reason: Reason{
 		Code: Preempted, Resource: r, Unit: r.Unit(), Requested: h.demand.on(axis), Capacity: n.limitOn(axis) + n.borrowOn(axis), Level: &ref,
 		Message: fmt.Sprintf("Stopped because the limit of %s for %s was lowered to %s. It restarts when capacity is available.",
@@ -89,12 +92,12 @@ func (s *state) excessive(h *holding, i, axis int) Victim {
 }
 
 // shortfalls lists the levels that are above their ceilings.
-func (s *state) shortfalls() (list []Shortfall) {
-	for i := range s.tree().levels {
-		n := &s.tree().levels[i]
-		for axis, r := range s.ledger.axes.names {
-			if s.overCeiling(i, axis) > 0 {
-				list = append(list, Shortfall{n.Ref(), r, s.ledger.used[i].at(axis), n.limitOn(axis) + n.borrowOn(axis)})
+func (b *Ledger) shortfalls() (list []Shortfall) {
+	for i := range b.tree.levels {
+		n := &b.tree.levels[i]
+		for axis, r := range b.axes.names {
+			if b.overCeiling(i, axis) > 0 {
+				list = append(list, Shortfall{n.Ref(), r, b.used[i].at(axis), n.limitOn(axis) + n.borrowOn(axis)})
 			}
 		}
 	}

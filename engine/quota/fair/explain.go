@@ -1,10 +1,6 @@
 package fair
 
-import (
-	"slices"
-
-	"github.com/google/uuid"
-)
+import "slices"
 
 // NeverFits returns why a request can never start in its project, even if nothing
 // else runs, or nil.
@@ -34,54 +30,44 @@ func (s *Scheduler) Queue(f Filter) []Waiting {
 	s.state.tick(s.config.Now())
 	st := s.state.clone()
 	s.mu.Unlock()
-	return st.list(f)
+	return explainer{st}.list(f)
 }
 
-// matches reports whether f selects a request at a level of the tree.
-func (s *state) matches(f Filter, r *Request) bool {
-	if f.Execution != uuid.Nil && r.Execution != f.Execution {
-		return false
-	}
-	if f.Level == uuid.Nil {
-		return true
-	}
-	above, known := s.tree().index[f.Level]
-	i, ok := s.tree().index[r.Project]
-	return known && ok && s.isBelow(i, above)
-}
+// explainer describes why requests wait.
+type explainer struct{ s *state }
 
-func (s *state) list(f Filter) (list []Waiting) {
-	for _, nodes := range s.offers {
+func (e explainer) list(f Filter) (list []Waiting) {
+	for _, nodes := range e.s.offers {
 		for _, o := range nodes {
-			if s.matches(f, &o.Request) {
-				list = append(list, Waiting{Request: o.Request, Path: s.path(o.Project), Offered: true, Reason: aboutToStart()})
+			if e.s.tree().selects(f, &o.Request) {
+				list = append(list, Waiting{Request: o.Request, Path: e.s.tree().refs(o.Project), Offered: true, Reason: aboutToStart()})
 			}
 		}
 	}
-	for _, m := range s.missed {
-		if s.matches(f, &m.request) {
-			list = append(list, Waiting{Request: m.request, Path: s.path(m.request.Project), Reason: offerExpired()})
+	for _, m := range e.s.missed {
+		if e.s.tree().selects(f, &m.request) {
+			list = append(list, Waiting{Request: m.request, Path: e.s.tree().refs(m.request.Project), Reason: offerExpired()})
 		}
 	}
 	slices.SortFunc(list, func(a, b Waiting) int { return byAge(&a.Request, &b.Request) })
 	limit := f.Limit
 	if limit <= 0 {
-		limit = s.queue.count + len(list)
+		limit = e.s.queue.count + len(list)
 	}
 	list = list[:min(len(list), limit)]
-	order := s.rank(limit-len(list), func(r *Request) bool { return s.matches(f, r) })
+	order := e.s.rank(limit-len(list), func(r *Request) bool { return e.s.tree().selects(f, r) })
 	reasons := map[*line]Reason{}
 	for _, key := range order.keys {
-		r, _ := s.queue.find(key)
-		l := s.queue.lines[sizeOf(r)]
+		r, _ := e.s.queue.find(key)
+		l := e.s.queue.lines[sizeOf(r)]
 		reason, ok := reasons[l]
 		if !ok {
-			reason = s.why(l, &r, maxHolders)
+			reason = e.why(l, &r, maxHolders)
 			reasons[l] = reason
 		}
 		reason.Position = order.positions[key]
 		reason.Ahead = reason.Position - 1
-		list = append(list, Waiting{Request: r, Position: reason.Position, Path: s.path(r.Project), Reason: reason})
+		list = append(list, Waiting{Request: r, Position: reason.Position, Path: e.s.tree().refs(r.Project), Reason: reason})
 	}
 	return list
 }
@@ -94,16 +80,6 @@ func aboutToStart() Reason {
 // offerExpired is the reason of a request that did not claim its offer.
 func offerExpired() Reason {
 	return Reason{Code: BehindInFairShare, Message: "The capacity reserved for it was not claimed in time. The request is repeated."}
-}
-
-// path returns the names from the tenant to a project.
-func (s *state) path(project uuid.UUID) (path []LevelRef) {
-	i, ok := s.tree().index[project]
-	for ; ok && i > 0; i = s.tree().levels[i].parent {
-		path = append(path, s.tree().levels[i].Ref())
-	}
-	slices.Reverse(path)
-	return path
 }
 
 // Why returns the current reason of a waiting node with all its numbers, or false when
@@ -126,22 +102,22 @@ func (s *Scheduler) Why(key Key) (Reason, bool) {
 	}
 	st = st.clone()
 	s.mu.Unlock()
-	return st.explain(key), true
+	return explainer{st}.explain(key), true
 }
 
 // explain is why with the queue position and the band in which the request of key
 // starts. It changes s.
-func (s *state) explain(key Key) Reason {
-	r, _ := s.queue.find(key)
-	l := s.queue.lines[sizeOf(r)]
-	reason := s.why(l, &r, allHolders)
+func (e explainer) explain(key Key) Reason {
+	r, _ := e.s.queue.find(key)
+	l := e.s.queue.lines[sizeOf(r)]
+	reason := e.why(l, &r, allHolders)
 	if l.never || l.level < 0 {
 		return reason
 	}
-	order := s.rank(maxRanked, nil)
+	order := e.s.rank(maxRanked, nil)
 	reason.Position = order.positions[key]
-	reason.Ahead = s.ahead(order, key, reason)
-	if band, ok := s.startRange([]Key{key}); ok {
+	reason.Ahead = e.ahead(order, key, reason)
+	if band, ok := (forecaster{e.s}).startRange([]Key{key}); ok {
 		reason.StartsFrom, reason.StartsTo, reason.Basis = &band.from, &band.to, band.basis
 	}
 	return reason
@@ -149,18 +125,18 @@ func (s *state) explain(key Key) Reason {
 
 // ahead counts the requests before key for the resource that it lacks, below the level
 // that lacks it.
-func (s *state) ahead(order admissionOrder, key Key, reason Reason) (n int) {
+func (e explainer) ahead(order admissionOrder, key Key, reason Reason) (n int) {
 	level := 0
 	if reason.Level != nil {
-		level = s.tree().index[reason.Level.ID]
+		level = e.s.tree().index[reason.Level.ID]
 	}
 	for _, other := range order.keys {
 		if other == key {
 			break
 		}
-		r, _ := s.queue.find(other)
-		i, ok := s.tree().index[r.Project]
-		if !ok || !s.isBelow(i, level) {
+		r, _ := e.s.queue.find(other)
+		i, ok := e.s.tree().index[r.Project]
+		if !ok || !e.s.tree().isBelow(i, level) {
 			continue
 		}
 		if reason.Resource == "" || r.Amount.Vector()[reason.Resource] > 0 {

@@ -64,48 +64,48 @@ func (s *Scheduler) Forecast(requests []Request) Forecast {
 	s.state.tick(s.config.Now())
 	sim := s.state.clone()
 	s.mu.Unlock()
-	return sim.forecast(requests)
+	return forecaster{sim}.forecast(requests)
 }
 
 // forecast changes s.
-func (s *state) forecast(requests []Request) Forecast {
+func (m forecaster) forecast(requests []Request) Forecast {
 	keys := make([]Key, len(requests))
 	launchID := uuid.New()
 	for i, r := range requests {
 		if r.Key == (Key{}) {
 			r.Key = Key{launchID, i}
 		}
-		keys[i], r.Since = r.Key, s.now
-		if reason, never := s.neverFits(r); never {
+		keys[i], r.Since = r.Key, m.s.now
+		if reason, never := m.s.neverFits(r); never {
 			return Forecast{Verdict: NeverFits, Message: reason.Message, Resource: reason.Resource, Reason: reason, Key: r.Key}
 		}
-		if _, known := s.tree().index[r.Project]; !known {
+		if _, known := m.s.tree().index[r.Project]; !known {
 			reason := unknownProject()
 			return Forecast{Verdict: WouldWait, Message: reason.Message, Reason: reason, Key: r.Key}
 		}
-		if reason := s.storageFull(s.level(r.Project)); reason != nil {
+		if reason := m.s.ledger.storageFull(m.s.level(r.Project)); reason != nil {
 			return Forecast{Verdict: WouldWait, Message: "Would wait for storage: " + strings.TrimPrefix(reason.Message, "Waiting for storage: "), Resource: Storage, Reason: reason, Key: r.Key}
 		}
-		s.want(r)
+		m.s.want(r)
 	}
-	waiting := s.clone()
-	s.distribute(uuid.Nil)
+	waiting := m.s.clone()
+	m.s.distribute(uuid.Nil)
 	left := slices.DeleteFunc(keys, func(key Key) bool {
-		_, waits := s.queue.find(key)
+		_, waits := m.s.queue.find(key)
 		return !waits
 	})
 	if len(left) == 0 {
 		return Forecast{Verdict: FitsNow, Message: "Fits now."}
 	}
-	order := s.rank(maxRanked, nil)
+	order := m.s.rank(maxRanked, nil)
 	first, last := ends(left, order.positions)
-	r, _ := s.queue.find(last)
-	reason := s.why(s.queue.lines[sizeOf(r)], &r, allHolders)
+	r, _ := m.s.queue.find(last)
+	reason := explainer{m.s}.why(m.s.queue.lines[sizeOf(r)], &r, allHolders)
 	reason.Position = order.positions[last]
-	reason.Ahead = s.ahead(order, first, reason)
+	reason.Ahead = explainer{m.s}.ahead(order, first, reason)
 	f := Forecast{Verdict: WouldWait, Resource: reason.Resource, Ahead: reason.Ahead, Reason: &reason, Key: last}
-	if band, ok := waiting.startRange(left); ok {
-		f.Wait = band.typical.Sub(s.now)
+	if band, ok := (forecaster{waiting}).startRange(left); ok {
+		f.Wait = band.typical.Sub(m.s.now)
 		f.StartsFrom, f.StartsTo, f.Basis = &band.from, &band.to, band.basis
 		reason.StartsFrom, reason.StartsTo, reason.Basis = f.StartsFrom, f.StartsTo, f.Basis
 	}

@@ -202,3 +202,10 @@ func (f *gpuPool) reservedMachine(a Amount) string {
 	}
 	return name
 }
+
+func (p *gpuPool) capacity(gpuType string) (n int64) {
+	for i := range p.machines {
+		n += int64(p.machines[i].free(gpuType, true))
+	}
+	return n
+}

@@ -43,7 +43,7 @@ func (s *state) findHolders(level, axis, limit int) []Holder {
 		h, largest := Holder{Execution: id}, (*holding)(nil)
 		for _, r := range nodes {
 			n := r.demand.on(axis)
-			if n == 0 || !s.isBelow(r.level, level) {
+			if n == 0 || !s.tree().isBelow(r.level, level) {
 				continue
 			}
 			h.Amount += n
@@ -53,7 +53,7 @@ func (s *state) findHolders(level, axis, limit int) []Holder {
 			}
 		}
 		if largest != nil {
-			owner := s.branch(largest.level, level)
+			owner := s.tree().branch(largest.level, level)
 			h.Node, h.Project, h.Owner = largest.Node, levels[largest.level].Ref(), levels[owner].Ref()
 			h.Borrowed = s.ledger.used[owner].at(axis) > levels[owner].limitOn(axis)
 			h.EndsFrom, h.EndsTo = largest.ends(s.now)
@@ -97,7 +97,7 @@ func (s *state) heldBy(level uuid.UUID) (list []Held) {
 	}
 	for _, nodes := range s.held {
 		for _, h := range nodes {
-			if s.isBelow(h.level, above) {
+			if s.tree().isBelow(h.level, above) {
 				list = append(list, h.Held)
 			}
 		}

@@ -1,8 +1,6 @@
 package fair
 
-import (
-	"time"
-)
+import "time"
 
 // idleness records, for every level and axis, since when the use has not exceeded its
 // current value, from the samples of each tick. The zero idleness records nothing.

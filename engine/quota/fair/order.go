@@ -170,7 +170,7 @@ func (s *state) scoreOf(r *Request, distance int) *Score {
 	}
 	score.Effective = score.Base + score.Weight + score.Waiting - score.Utilisation
 	for ; i > 0; i = s.tree().levels[i].parent {
-		score.Levels = append(score.Levels, s.levelScore(i))
+		score.Levels = append(score.Levels, s.shares().levelScore(i))
 	}
 	slices.Reverse(score.Levels)
 	return score

@@ -67,7 +67,7 @@ func (s *Scheduler) Preview(edits []Edit) (Preview, error) {
 	}
 	s.mu.Lock()
 	s.state.tick(s.config.Now())
-	before := s.state.snapshot(s.config.IdleAfter)
+	before := snapshotter{s.state}.snapshot(s.config.IdleAfter)
 	sim, machines := s.state.clone(), slices.Clone(s.machines)
 	s.mu.Unlock()
 	tree, err := sim.tree().With(limits)
@@ -75,28 +75,28 @@ func (s *Scheduler) Preview(edits []Edit) (Preview, error) {
 		return Preview{}, err
 	}
 	first := sim.rank(shiftsOf, nil).keys
-	without := sim.clone().startTimes(first)
-	out := sim.preview(tree, machines)
-	out.Shifted = sim.shifts(first, without)
+	without := forecaster{sim.clone()}.startTimes(first)
+	out := forecaster{sim}.preview(tree, machines)
+	out.Shifted = forecaster{sim}.shifts(first, without)
 	out.Before = before
 	return out, nil
 }
 
 // shifts compares the start times of requests without edits with those in s, the state
 // after edits in which immediate starts have happened.
-func (s *state) shifts(keys []Key, without map[Key]time.Time) (list []Shift) {
-	with := s.clone().startTimes(keys)
+func (m forecaster) shifts(keys []Key, without map[Key]time.Time) (list []Shift) {
+	with := forecaster{m.s.clone()}.startTimes(keys)
 	for _, key := range keys {
 		before, hadEstimate := without[key]
 		after, hasEstimate := with[key]
 		if !hadEstimate && !hasEstimate || hadEstimate && hasEstimate && after.Sub(before).Abs() < muchShift {
 			continue
 		}
-		r, waits := s.queue.find(key)
+		r, waits := m.s.queue.find(key)
 		if !waits {
 			continue
 		}
-		shift := Shift{Waiting: Waiting{Request: r, Path: s.path(r.Project)}}
+		shift := Shift{Waiting: Waiting{Request: r, Path: m.s.tree().refs(r.Project)}}
 		if hadEstimate {
 			shift.Before = &before
 		}
@@ -109,28 +109,28 @@ func (s *state) shifts(keys []Key, without map[Key]time.Time) (list []Shift) {
 }
 
 // preview changes s.
-func (s *state) preview(tree *Tree, machines []Machine) (out Preview) {
+func (m forecaster) preview(tree *Tree, machines []Machine) (out Preview) {
 	could := map[*line]bool{}
-	for _, l := range s.queue.lines {
+	for _, l := range m.s.queue.lines {
 		could[l] = !l.never
 	}
-	s.rebuild(tree, machines)
-	out.Excess = s.endExcess()
-	out.OverCeiling = s.shortfalls()
-	waiting := s.queue.requests()
-	out.Reclaimed = s.reclaim()
+	m.s.rebuild(tree, machines)
+	out.Excess = excess{m.s}.end()
+	out.OverCeiling = m.s.ledger.shortfalls()
+	waiting := m.s.queue.requests()
+	out.Reclaimed = (&reclaimer{s: m.s}).run()
 	for _, r := range waiting {
-		_, still := s.queue.find(r.Key)
-		l := s.queue.lines[sizeOf(r)]
+		_, still := m.s.queue.find(r.Key)
+		l := m.s.queue.lines[sizeOf(r)]
 		switch {
 		case !still:
-			out.Admitted = append(out.Admitted, Waiting{Request: r, Path: s.path(r.Project), Reason: aboutToStart()})
+			out.Admitted = append(out.Admitted, Waiting{Request: r, Path: m.s.tree().refs(r.Project), Reason: aboutToStart()})
 		case l.never && could[l]:
-			out.Blocked = append(out.Blocked, Waiting{Request: r, Path: s.path(r.Project), Reason: s.why(l, &r, maxHolders)})
+			out.Blocked = append(out.Blocked, Waiting{Request: r, Path: m.s.tree().refs(r.Project), Reason: explainer{m.s}.why(l, &r, maxHolders)})
 		default:
 			out.StillWait++
 		}
 	}
-	out.After = s.snapshot(0)
+	out.After = snapshotter{m.s}.snapshot(0)
 	return out
 }

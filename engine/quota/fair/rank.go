@@ -47,7 +47,7 @@ func (s *state) ranked(list []candidate) *branch {
 		r.branches[i].list = append(r.branches[i].list, list[k])
 		for ; !r.branches[i].grown; i = levels[i].parent {
 			b := &r.branches[i]
-			b.level, b.depth, b.score, b.grown = i, levels[i].depth, s.score(i), true
+			b.level, b.depth, b.score, b.grown = i, levels[i].depth, s.shares().score(i), true
 			r.used = append(r.used, i)
 			above := &r.branches[levels[i].parent]
 			above.children = append(above.children, b)
@@ -79,11 +79,11 @@ func (b *branch) order() {
 func (s *state) rerank(b *branch, i int) {
 	for _, c := range b.children {
 		switch {
-		case !s.isBelow(i, c.level):
+		case !s.tree().isBelow(i, c.level):
 		case len(c.children) == 0 || len(s.tree().levels[c.level].Limits.Limit) > 0:
 			s.refresh(c)
 		default:
-			c.score = s.score(c.level)
+			c.score = s.shares().score(c.level)
 			s.rerank(c, i)
 		}
 	}
@@ -92,7 +92,7 @@ func (s *state) rerank(b *branch, i int) {
 
 // refresh re-evaluates all candidates below b, and its score.
 func (s *state) refresh(b *branch) {
-	b.score = s.score(b.level)
+	b.score = s.shares().score(b.level)
 	list := b.list[:0]
 	for _, c := range b.list {
 		if c.line.Len() > 0 {

@@ -27,7 +27,7 @@ func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
 		l := s.state.queue.lines[sizeOf(e.request)]
 		reason, ok := reasons[l]
 		if !ok {
-			reason = s.state.why(l, l.head(), maxHolders)
+			reason = explainer{s.state}.why(l, l.head(), maxHolders)
 			reasons[l] = reason
 		}
 		reason.Position = s.admissionOrder(stored).positions[r.Key]
@@ -86,28 +86,28 @@ func (s *state) rank(limit int, include func(*Request) bool) admissionOrder {
 }
 
 // why returns the reason of a waiting request of l.
-func (s *state) why(l *line, r *Request, holders int) Reason {
+func (e explainer) why(l *line, r *Request, holders int) Reason {
 	if l.level < 0 {
 		return *unknownProject()
 	}
-	if reason, never := s.neverFits(*r); never {
+	if reason, never := e.s.neverFits(*r); never {
 		return *reason
 	}
 	var reason Reason
-	if reason := s.storageFull(l.level); reason != nil {
+	if reason := e.s.ledger.storageFull(l.level); reason != nil {
 		return *reason
 	}
-	switch f := s.tryFit(l); {
+	switch f := e.s.tryFit(l); {
 	case !f.blocked:
-		reason = s.behind(l)
+		reason = e.behind(l)
 	case f.scattered:
-		reason = s.scatteredReason(l)
-		reason.Holders = s.holders(0, f.short.axis, holders)
+		reason = e.scatteredReason(l)
+		reason.Holders = e.s.holders(0, f.short.axis, holders)
 	default:
-		reason = s.ledger.reason(f.short)
-		reason.Holders = s.holders(f.short.level, f.short.axis, holders)
+		reason = e.s.ledger.reason(f.short)
+		reason.Holders = e.s.holders(f.short.level, f.short.axis, holders)
 	}
-	if victims := len(s.covered[r.Key]); victims > 0 {
+	if victims := len(e.s.covered[r.Key]); victims > 0 {
 		word := "attempts were"
 		if victims == 1 {
 			word = "attempt was"
@@ -115,18 +115,18 @@ func (s *state) why(l *line, r *Request, holders int) Reason {
 		reason.Message += fmt.Sprintf(preemptSuffix, victims, word)
 		reason.Preempting = victims
 	}
-	reason.Score = s.scoreOf(r, s.ledger.distance(l.level, l.demand))
+	reason.Score = e.s.scoreOf(r, e.s.ledger.distance(l.level, l.demand))
 	return reason
 }
 
 // storageFull returns why nothing starts at level i: a level of its path has used all
 // of its storage. The caller of Admit enforces that, because requests do not describe how
 // much they will store.
-func (s *state) storageFull(i int) *Reason {
-	for ; i >= 0; i = s.tree().levels[i].parent {
-		n := &s.tree().levels[i]
+func (b *Ledger) storageFull(i int) *Reason {
+	for ; i >= 0; i = b.tree.levels[i].parent {
+		n := &b.tree.levels[i]
 		limit := n.limitOn(storageAxis)
-		used, ceiling := s.ledger.used[i].at(storageAxis), limit+n.borrowOn(storageAxis)
+		used, ceiling := b.used[i].at(storageAxis), limit+n.borrowOn(storageAxis)
 		if limit == noLimit || used < ceiling {
 			continue
 		}
@@ -142,23 +142,23 @@ func (s *state) storageFull(i int) *Reason {
 
 // behind is the reason of a request that would fit: capacity is reserved for an earlier
 // one.
-func (s *state) behind(l *line) Reason {
+func (e explainer) behind(l *line) Reason {
 	var list []candidate
-	for _, other := range s.queue.lines {
-		if other == l || other.level >= 0 && !other.never && s.reservesCapacity(other.head()) && s.tryFit(other).blocked {
-			list = append(list, s.candidate(other, fit{}))
+	for _, other := range e.s.queue.lines {
+		if other == l || other.level >= 0 && !other.never && e.s.reservesCapacity(other.head()) && e.s.tryFit(other).blocked {
+			list = append(list, e.s.candidate(other, fit{}))
 		}
 	}
-	ranked := s.ranked(list)
+	ranked := e.s.ranked(list)
 	first := ranked.head()
 	reason := Reason{Code: BehindInFairShare, Message: "Capacity is available; waiting for its turn."}
 	if first.line == l {
 		return reason
 	}
-	i, j := s.tree().fork(l.level, first.line.level)
-	mine, other := s.tree().levels[i].Ref(), s.tree().levels[j].Ref().toRelatives()
-	depth := s.tree().levels[i].depth - 1
-	me := s.candidate(l, fit{})
+	i, j := e.s.tree().fork(l.level, first.line.level)
+	mine, other := e.s.tree().levels[i].Ref(), e.s.tree().levels[j].Ref().toRelatives()
+	depth := e.s.tree().levels[i].depth - 1
+	me := e.s.candidate(l, fit{})
 	switch {
 	case i == j:
 		reason.Message = "It fits, but capacity is reserved for a larger request of the same project, which goes first."
@@ -174,10 +174,10 @@ func (s *state) behind(l *line) Reason {
 
 // scatteredReason is the reason of a request that lacks enough free GPUs on one
 // machine.
-func (s *state) scatteredReason(l *line) Reason {
-	r := s.ledger.axes.names[l.gpuAxis()]
-	total, most := s.gpuPool.together(l.amount.GPUType)
-	root := s.tree().levels[0].Ref()
+func (e explainer) scatteredReason(l *line) Reason {
+	r := e.s.ledger.axes.names[l.gpuAxis()]
+	total, most := e.s.gpuPool.together(l.amount.GPUType)
+	root := e.s.tree().levels[0].Ref()
 	n := int64(l.amount.GPUs)
 	message := fmt.Sprintf("Waiting for %s on one machine: %d are free, at most %d of them together, and the operator does not set spread.",
 		r.Format(n), total, most)
@@ -186,15 +186,8 @@ func (s *state) scatteredReason(l *line) Reason {
 	}
 	return Reason{
 		Code: GPUUnavailable, Message: message, Resource: r, Requested: n, Free: int64(most),
-		Capacity: s.capacity(l.amount.GPUType), Missing: n - int64(most), Level: &root,
+		Capacity: e.s.gpuPool.capacity(l.amount.GPUType), Missing: n - int64(most), Level: &root,
 	}
-}
-
-func (s *state) capacity(gpuType string) (n int64) {
-	for i := range s.gpuPool.machines {
-		n += int64(s.gpuPool.machines[i].free(gpuType, true))
-	}
-	return n
 }
 
 // tooLarge is the reason of a request for more GPUs than the machines have.
@@ -207,7 +200,7 @@ func (s *state) tooLarge(r Request) Reason {
 	for i := range s.gpuPool.machines {
 		largest = max(largest, s.gpuPool.machines[i].free(r.Amount.GPUType, true))
 	}
-	n, total := int64(r.Amount.GPUs), s.capacity(r.Amount.GPUType)
+	n, total := int64(r.Amount.GPUs), s.gpuPool.capacity(r.Amount.GPUType)
 	reason := Reason{
 		Code: GPUUnavailable, Resource: resource, Requested: n, Level: &root, Free: total, Capacity: total, Missing: n - total,
 		Message: fmt.Sprintf("Cannot run here: requests %s; the machines have %d.", resource.Format(n), total),
@@ -217,22 +210,4 @@ func (s *state) tooLarge(r Request) Reason {
 		reason.Message = fmt.Sprintf("Cannot run here: requests %s on one machine; the largest has %d. Set spread in the operator to use several machines.", resource.Format(n), largest)
 	}
 	return reason
-}
-
-// isBelow reports whether level i is at or below level above.
-func (s *state) isBelow(i, above int) bool {
-	levels := s.tree().levels
-	for levels[i].depth > levels[above].depth {
-		i = levels[i].parent
-	}
-	return i == above
-}
-
-// branch is the level directly below above on the path to i, or i itself.
-func (s *state) branch(i, above int) int {
-	levels := s.tree().levels
-	for i != above && levels[i].parent != above {
-		i = levels[i].parent
-	}
-	return i
 }

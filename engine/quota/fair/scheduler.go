@@ -288,7 +288,7 @@ func (s *Scheduler) Sweep() {
 
 // SetHistory sets the decayed use at a time, for the given levels.
 func (s *Scheduler) SetHistory(at time.Time, history map[uuid.UUID]map[Resource]float64) {
-	s.update(uuid.Nil, func(st *state) { st.setPastUse(at, history) })
+	s.update(uuid.Nil, func(st *state) { st.shares().setPastUse(at, history) })
 }
 
 // History returns the decayed use of every level now, to preserve it across restarts.
@@ -296,7 +296,7 @@ func (s *Scheduler) History() (at time.Time, history map[uuid.UUID]map[Resource]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.tick(s.config.Now())
-	return s.state.history.at, s.state.pastUse()
+	return s.state.history.at, s.state.shares().pastUse()
 }
 
 // HeldBy returns the reservations at or below a level, largest first; those of the

@@ -88,21 +88,29 @@ type standing struct {
 	share        float64 // both, by weight of history
 }
 
+// shares compares what levels use with what their siblings use.
+type shares struct {
+	ledger  *Ledger
+	history *history
+}
+
+func (s *state) shares() shares { return shares{s.ledger, &s.history} }
+
 // standing returns the dominant share of level i: the largest fraction, over all
 // resources, of its parent's capacity that it uses (Ghodsi et al. 2011). Storage is not
 // scheduled and does not count.
-func (s *state) standing(i int) (best standing) {
-	parent := s.tree().levels[i].parent
+func (h shares) standing(i int) (best standing) {
+	parent := h.ledger.tree.levels[i].parent
 	if parent < 0 {
 		return best
 	}
-	weight := s.history.weight
-	for a := range s.ledger.axes.count() {
-		pool := s.tree().levels[parent].poolOn(a)
+	weight := h.history.weight
+	for a := range h.ledger.axes.count() {
+		pool := h.ledger.tree.levels[parent].poolOn(a)
 		if pool <= 0 || a == storageAxis {
 			continue
 		}
-		now, past := float64(s.ledger.used[i].at(a))/pool, s.history.on(i, a)/pool
+		now, past := float64(h.ledger.used[i].at(a))/pool, h.history.on(i, a)/pool
 		if share := (1-weight)*now + weight*past; share > best.share {
 			best = standing{a, now, past, share}
 		}
@@ -111,20 +119,20 @@ func (s *state) standing(i int) (best standing) {
 }
 
 // score orders siblings: the lowest goes first.
-func (s *state) score(i int) float64 {
-	return s.standing(i).share / s.tree().levels[i].Limits.Weight
+func (h shares) score(i int) float64 {
+	return h.standing(i).share / h.ledger.tree.levels[i].Limits.Weight
 }
 
 // levelScore is standing for display: 1 is exactly the fair share of level i by its
 // weight among its siblings.
-func (s *state) levelScore(i int) LevelScore {
-	n := &s.tree().levels[i]
-	st := s.standing(i)
+func (h shares) levelScore(i int) LevelScore {
+	n := &h.ledger.tree.levels[i]
+	st := h.standing(i)
 	weights := n.Limits.Weight
 	if n.parent >= 0 {
 		weights = 0
-		for _, c := range s.tree().levels[n.parent].children {
-			weights += s.tree().levels[c].Limits.Weight
+		for _, c := range h.ledger.tree.levels[n.parent].children {
+			weights += h.ledger.tree.levels[c].Limits.Weight
 		}
 	}
 	out := LevelScore{
@@ -132,42 +140,42 @@ func (s *state) levelScore(i int) LevelScore {
 		Score: st.share * weights / n.Limits.Weight,
 	}
 	if st.share > 0 {
-		out.Dominant = s.ledger.axes.names[st.axis]
+		out.Dominant = h.ledger.axes.names[st.axis]
 	}
 	return out
 }
 
 // pastUse returns the decayed use of every level that has any.
-func (s *state) pastUse() map[uuid.UUID]map[Resource]float64 {
+func (h shares) pastUse() map[uuid.UUID]map[Resource]float64 {
 	all := map[uuid.UUID]map[Resource]float64{}
-	for i, v := range s.history.average {
+	for i, v := range h.history.average {
 		use := map[Resource]float64{}
 		for a, n := range v {
 			if n > 0 {
-				use[s.ledger.axes.names[a]] = n
+				use[h.ledger.axes.names[a]] = n
 			}
 		}
 		if len(use) > 0 {
-			all[s.tree().levels[i].ID] = use
+			all[h.ledger.tree.levels[i].ID] = use
 		}
 	}
 	return all
 }
 
 // setPastUse loads the use stored at a time into history, decayed to now.
-func (s *state) setPastUse(at time.Time, all map[uuid.UUID]map[Resource]float64) {
-	left := s.history.decay(max(0, s.history.at.Sub(at)))
+func (h shares) setPastUse(at time.Time, all map[uuid.UUID]map[Resource]float64) {
+	left := h.history.decay(max(0, h.history.at.Sub(at)))
 	for id, use := range all {
-		i, ok := s.tree().index[id]
+		i, ok := h.ledger.tree.index[id]
 		if !ok {
 			continue
 		}
 		for r, n := range use {
-			a := s.ledger.axes.of(r)
-			for len(s.history.average[i]) <= a {
-				s.history.average[i] = append(s.history.average[i], 0)
+			a := h.ledger.axes.of(r)
+			for len(h.history.average[i]) <= a {
+				h.history.average[i] = append(h.history.average[i], 0)
 			}
-			s.history.average[i][a] = n * left
+			h.history.average[i][a] = n * left
 		}
 	}
 }

@@ -92,49 +92,52 @@ func (s *Scheduler) Snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.tick(s.config.Now())
-	return s.state.snapshot(s.config.IdleAfter)
+	return snapshotter{s.state}.snapshot(s.config.IdleAfter)
 }
 
-func (s *state) snapshot(idleAfter time.Duration) Snapshot {
-	c := s.totals()
-	out := Snapshot{At: s.now, Levels: make([]LevelState, len(s.tree().levels))}
+// snapshotter describes the state of the tree for pages.
+type snapshotter struct{ s *state }
+
+func (p snapshotter) snapshot(idleAfter time.Duration) Snapshot {
+	c := p.totals()
+	out := Snapshot{At: p.s.now, Levels: make([]LevelState, len(p.s.tree().levels))}
 	var axes []int
-	for axis, r := range s.ledger.axes.names {
-		if c.isRelevant(s, axis) {
+	for axis, r := range p.s.ledger.axes.names {
+		if c.isRelevant(p.s, axis) {
 			axes = append(axes, axis)
 			out.Resources = append(out.Resources, r)
 		}
 	}
 	slices.SortFunc(out.Resources, Resource.Compare)
-	lent := s.lent()
+	lent := p.s.ledger.lent()
 	for i := range out.Levels {
-		n := &s.tree().levels[i]
+		n := &p.s.tree().levels[i]
 		state := LevelState{
-			Level: n.Level, Depth: n.depth, Waiting: c.requests[i], Standing: s.levelScore(i),
+			Level: n.Level, Depth: n.depth, Waiting: c.requests[i], Standing: p.s.shares().levelScore(i),
 			Resources: make(map[Resource]ResourceState, len(axes)), History: map[Resource]float64{},
 		}
 		for _, axis := range axes {
-			r := s.ledger.axes.names[axis]
-			state.Resources[r] = s.resource(i, axis, c, lent[i].at(axis))
-			if past := s.history.on(i, axis); past > 0 {
+			r := p.s.ledger.axes.names[axis]
+			state.Resources[r] = p.s.ledger.resource(i, axis, c, lent[i].at(axis))
+			if past := p.s.history.on(i, axis); past > 0 {
 				state.History[r] = past
 			}
 		}
 		out.Levels[i] = state
 	}
-	out.Pairs = s.pairs(c)
-	out.Idle = s.idleGuarantees(idleAfter, lent)
-	if r := s.queue.oldest(); r != nil {
-		l := s.queue.lines[sizeOf(*r)]
-		out.Longest = &Waiting{Request: *r, Path: s.path(r.Project), Reason: s.why(l, r, maxHolders)}
+	out.Pairs = p.s.ledger.pairs(c)
+	out.Idle = p.idleGuarantees(idleAfter, lent)
+	if r := p.s.queue.oldest(); r != nil {
+		l := p.s.queue.lines[sizeOf(*r)]
+		out.Longest = &Waiting{Request: *r, Path: p.s.tree().refs(r.Project), Reason: explainer{p.s}.why(l, r, maxHolders)}
 	}
 	return out
 }
 
 // resource is the state of level i on one axis.
-func (s *state) resource(i, axis int, c *totals, lent int64) ResourceState {
-	n := &s.tree().levels[i]
-	used := s.ledger.used[i].at(axis) + n.takenOn(axis)
+func (b *Ledger) resource(i, axis int, c *totals, lent int64) ResourceState {
+	n := &b.tree.levels[i]
+	used := b.used[i].at(axis) + n.takenOn(axis)
 	out := ResourceState{
 		Borrow: n.borrowOn(axis), Used: used, Guaranteed: used,
 		Offered: c.offered[i].at(axis), Ending: c.ending[i].at(axis), Waiting: c.waiting[i].at(axis),
@@ -147,7 +150,7 @@ func (s *state) resource(i, axis int, c *totals, lent int64) ResourceState {
 		out.Lent = lent
 		out.Free = limit - out.Guaranteed - lent
 	}
-	if available := s.ledger.available(i, axis); available != noLimit {
+	if available := b.available(i, axis); available != noLimit {
 		out.Available = &available
 	}
 	return out

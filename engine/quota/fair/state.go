@@ -16,7 +16,6 @@ type state struct {
 	now     time.Time // of the current call
 	ledger  *Ledger   // of reservations, offers and other use
 	empty   *Ledger   // of the whole capacity of the tree, without any use
-	real    *Ledger   // while searching victims: ledger without the simulated starts
 	queue   queue
 	gpuPool gpuPool
 	history history
@@ -111,12 +110,12 @@ func (s *state) tick(now time.Time) {
 // rebuild fills a new ledger of tree and a gpuPool of machines with the reservations,
 // offers and other use.
 func (s *state) rebuild(tree *Tree, machines []Machine) {
-	at, past, before := s.history.at, s.pastUse(), s.ledger
+	at, past, before := s.history.at, s.shares().pastUse(), s.ledger
 	s.ledger, s.empty, s.gpuPool = NewLedger(tree), newFullCapacityLedger(tree), newGPUPool(machines)
 	s.idle.move(before, s.ledger)
 	s.most = holdersOf{}
 	s.history.average = make([][]float64, len(tree.levels))
-	s.setPastUse(at, past)
+	s.shares().setPastUse(at, past)
 	for id, v := range s.usage {
 		s.ledger.Add(id, v)
 	}

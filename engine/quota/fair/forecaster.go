@@ -17,10 +17,13 @@ type startRange struct {
 	basis             int // earlier attempts behind the least certain estimate
 }
 
+// forecaster starts and ends work on a copy of the state, as if nothing else happened.
+type forecaster struct{ s *state }
+
 // startRange simulates the queue three times until all of keys have started. It returns false
 // when work whose end they depend on has no history, or when the simulation takes too
 // long. It does not change s.
-func (s *state) startRange(keys []Key) (b startRange, ok bool) {
+func (m forecaster) startRange(keys []Key) (b startRange, ok bool) {
 	for _, scenario := range []struct {
 		at   *time.Time
 		took func(Estimate) time.Duration
@@ -30,7 +33,7 @@ func (s *state) startRange(keys []Key) (b startRange, ok bool) {
 		{&b.to, func(e Estimate) time.Duration { return e.High }},
 	} {
 		var basis int
-		if *scenario.at, basis, ok = s.clone().startsAt(keys, scenario.took); !ok {
+		if *scenario.at, basis, ok = (forecaster{m.s.clone()}).startsAt(keys, scenario.took); !ok {
 			return startRange{}, false
 		}
 		b.basis = minPositive(b.basis, basis)
@@ -88,30 +91,30 @@ func (e *endings) Pop() any {
 }
 
 // startsAt simulates s until all of keys have started. It returns when the last of them
-// started and the smallest number of attempts behind an estimate. It changes s.
-func (s *state) startsAt(keys []Key, took func(Estimate) time.Duration) (last time.Time, basis int, ok bool) {
+// started and the smallest number of attempts behind an estimate. It changes the state.
+func (m forecaster) startsAt(keys []Key, took func(Estimate) time.Duration) (last time.Time, basis int, ok bool) {
 	missing := make(map[Key]struct{}, len(keys))
 	for _, key := range keys {
 		missing[key] = struct{}{}
 	}
-	basis = s.simulate(took, func(key Key) bool {
+	basis = m.simulate(took, func(key Key) bool {
 		delete(missing, key)
 		return len(missing) > 0
 	})
-	return s.now, basis, len(missing) == 0
+	return m.s.now, basis, len(missing) == 0
 }
 
 // startTimes simulates s and returns when each of keys typically starts; keys that
-// start beyond the simulated period are absent. It changes s.
-func (s *state) startTimes(keys []Key) map[Key]time.Time {
+// start beyond the simulated period are absent. It changes the state.
+func (m forecaster) startTimes(keys []Key) map[Key]time.Time {
 	starts := map[Key]time.Time{}
 	pending := make(map[Key]struct{}, len(keys))
 	for _, key := range keys {
 		pending[key] = struct{}{}
 	}
-	s.simulate(func(e Estimate) time.Duration { return e.Typical }, func(key Key) bool {
+	m.simulate(func(e Estimate) time.Duration { return e.Typical }, func(key Key) bool {
 		if _, ok := pending[key]; ok {
-			starts[key] = s.now
+			starts[key] = m.s.now
 		}
 		return len(starts) < len(pending)
 	})
@@ -121,28 +124,28 @@ func (s *state) startTimes(keys []Key) map[Key]time.Time {
 // simulate starts and ends running and waiting work until begun returns true or no further
 // end is known: work without a history never ends. It returns the smallest number of
 // attempts behind an estimate.
-func (s *state) simulate(took func(Estimate) time.Duration, started func(Key) bool) (basis int) {
+func (m forecaster) simulate(took func(Estimate) time.Duration, started func(Key) bool) (basis int) {
 	var ends endings
 	enter := func(h *holding) {
 		switch {
 		case h.Ending:
-			heap.Push(&ends, ending{s.now.Add(preemptTime), h})
+			heap.Push(&ends, ending{m.s.now.Add(preemptTime), h})
 		case h.Expected.Known() && !h.Granted.IsZero():
-			heap.Push(&ends, ending{h.endsAt(took(h.Expected), s.now), h})
+			heap.Push(&ends, ending{h.endsAt(took(h.Expected), m.s.now), h})
 		}
 	}
-	for execution := range s.offers {
-		s.grant(execution)
+	for execution := range m.s.offers {
+		m.s.grant(execution)
 	}
-	for _, nodes := range s.held {
+	for _, nodes := range m.s.held {
 		for _, h := range nodes {
 			enter(h)
 		}
 	}
 	for range maxSteps {
-		if c, ok := s.choose(); ok {
+		if c, ok := m.s.choose(); ok {
 			key := c.head.Key
-			enter(s.begin(c))
+			enter(m.s.begin(c))
 			if !started(key) {
 				return basis
 			}
@@ -152,9 +155,9 @@ func (s *state) simulate(took func(Estimate) time.Duration, started func(Key) bo
 			return basis
 		}
 		next := heap.Pop(&ends).(ending)
-		s.tick(next.at)
-		if s.held[next.h.Execution][next.h.Node] == next.h {
-			s.release(next.h.Key)
+		m.s.tick(next.at)
+		if m.s.held[next.h.Execution][next.h.Node] == next.h {
+			m.s.release(next.h.Key)
 			basis = minPositive(basis, next.h.Expected.From)
 		}
 	}
