@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/web"
 )
@@ -125,7 +126,7 @@ func TestInsideServerHasNoPages(t *testing.T) {
 
 // testSite has every route, and no service behind them.
 func testSite() *handlers.Site {
-	return handlers.New(handlers.Deps{Site: &web.Site{}, Executions: new(execution.Service), Now: time.Now})
+	return handlers.New(handlers.Deps{Site: &web.Site{}, Executions: &execution.Service{Reader: new(query.Reader)}, Now: time.Now})
 }
 
 func TestLeaderRoutes(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -28,7 +29,7 @@ func TestListsAreNoSingleObjectsAndNoStreams(t *testing.T) {
 func TestListsExist(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
-	site := New(Deps{Site: &web.Site{}, Executions: new(execution.Service), Now: time.Now})
+	site := New(Deps{Site: &web.Site{}, Executions: &execution.Service{Reader: new(query.Reader)}, Now: time.Now})
 	require.NoError(t, chi.Walk(site, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		found[method+" "+route] = true
 		return nil

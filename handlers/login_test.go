@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/execution"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/handlers"
 	"github.com/flowforge/flowforge/web"
 )
@@ -72,7 +73,7 @@ func TestReadyz(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := slog.New(slog.DiscardHandler)
-			site := handlers.New(handlers.Deps{Log: log, Now: time.Now, Site: web.NewSite(web.Config{Log: log}), Executions: new(execution.Service), Checks: tt.checks})
+			site := handlers.New(handlers.Deps{Log: log, Now: time.Now, Site: web.NewSite(web.Config{Log: log}), Executions: &execution.Service{Reader: new(query.Reader)}, Checks: tt.checks})
 			w := httptest.NewRecorder()
 			site.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", nil))
 			require.Equal(t, tt.status, w.Code)
