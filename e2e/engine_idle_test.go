@@ -58,7 +58,7 @@ type readiness struct {
 
 func (s *server) readiness(t *testing.T) readiness {
 	t.Helper()
-	res, err := http.Get(s.base + "/readyz") //nolint:noctx // it responds within three seconds
+	res, err := http.Get(s.base + "/readyz")
 	require.NoError(t, err)
 	defer res.Body.Close()
 	var r readiness

@@ -143,7 +143,7 @@ func TestTheBestValueOfAColumn(t *testing.T) {
 		page := b.member.get(t, "/executions?columns=inputs.epochs,metrics.loss,metrics.loss.min&"+query)
 		require.Equal(t, http.StatusOK, page.status, page.body)
 		var list []string
-		for _, row := range strings.Split(page.body, "<tr") {
+		for row := range strings.SplitSeq(page.body, "<tr") {
 			for _, m := range regexp.MustCompile(`▲ ([^<]+)<span class="vh">\(best\)`).FindAllStringSubmatch(row, -1) {
 				list = append(list, regexp.MustCompile(`id="x-([0-9a-f-]{36})"`).FindStringSubmatch(row)[1]+" "+m[1])
 			}

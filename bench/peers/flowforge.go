@@ -85,7 +85,7 @@ func shellDocument(name string, nodes int, chain bool) string {
 			operators[i]["depends_on"] = []string{fmt.Sprintf("n%d", i-1)}
 		}
 	}
-	document, _ := json.Marshal(map[string]any{"name": workflowOf(name), "version": "1.0.0", "operators": operators}) // of strings
+	document, _ := json.Marshal(map[string]any{"name": workflowOf(name), "version": "1.0.0", "operators": operators}) //nolint:errchkjson // texts and lists of texts
 	return string(document)
 }
 

@@ -176,9 +176,9 @@ func (b *bench) places(ctx context.Context) ([]telemetry.Cursor, error) {
 	}
 	var cursors []telemetry.Cursor
 	length := ends[1].Time.Sub(ends[0].Time)
-	for part := range time.Duration(100) {
+	for part := range 100 {
 		line := ends[0]
-		line.Time = line.Time.Add(length * part / 100)
+		line.Time = line.Time.Add(time.Duration(float64(length) * float64(part) / 100))
 		cursors = append(cursors, telemetry.At(line))
 	}
 	return cursors, nil

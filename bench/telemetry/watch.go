@@ -55,12 +55,12 @@ func (s *installation) watch(ctx context.Context, rate int, length time.Duration
 
 // follow reads the messages of a stream until it or ctx ends.
 func (s *installation) follow(ctx context.Context, path string, message func(text string)) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.server.URL()+path, http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.server.URL()+path, http.NoBody) //nolint:gosec // the installation that this command started
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Authorization", "Bearer "+s.server.Token())
-	res, err := streams.Do(req)
+	res, err := s.streams.Do(req) //nolint:gosec // the installation that this command started
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,11 @@ func (s *installation) follow(ctx context.Context, path string, message func(tex
 	for {
 		text, err := lines.ReadString('\n')
 		if err != nil {
-			return nil //nolint:nilerr // the stream or the measurement has ended
+			return nil // the stream or the measurement has ended
 		}
 		message(text)
 	}
 }
-
-// streams has a connection for each open page.
-var streams = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // watchers measures the processor time of the server with many open pages: of one execution, and of
 // as many different ones.

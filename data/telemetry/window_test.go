@@ -42,14 +42,14 @@ func TestPagesOfALargeLog(t *testing.T) {
 
 	for _, size := range []int{400, 1500} {
 		var got []int64
-		for page, at := (LogPage{}), Cursor(""); ; at = page.Next {
-			var err error
-			page, err = b.Logs(b.ctx, LogQuery{ExecutionID: b.execution, After: at, Limit: 10 * size})
+		for at := Cursor(""); ; {
+			page, err := b.Logs(b.ctx, LogQuery{ExecutionID: b.execution, After: at, Limit: 10 * size})
 			require.NoError(t, err)
 			got = append(got, seqs(page.Lines)...)
 			if page.Next == "" {
 				break
 			}
+			at = page.Next
 		}
 		require.Equal(t, want, got, "forward")
 

@@ -2,6 +2,7 @@ package execution_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func TestHeldExecutionsStartLater(t *testing.T) {
 	series.HoldStarts(until)
 	first := series.Launch(e.Ctx, execution.LaunchGroup{Requests: []execution.LaunchRequest{request, request}})
 	second := series.Launch(e.Ctx, execution.LaunchGroup{Requests: []execution.LaunchRequest{request}})
-	held := append(first, second...)
+	held := slices.Concat(first, second)
 	other, _, err := e.Service.Launches.Launch(e.Ctx, request)
 	require.NoError(t, err)
 	ended := func(id execution.LaunchOutcome) func() bool {

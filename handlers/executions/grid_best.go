@@ -3,6 +3,7 @@ package executions
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/flowforge/flowforge/data/index"
@@ -69,11 +70,7 @@ func selectsSweep(where search.Expr) bool {
 	case search.Compare:
 		return e.Field.Part == search.Facts && e.Field.Name == "sweep" && e.Op == search.Equal && len(e.Values) == 1
 	case search.And:
-		for _, one := range e {
-			if selectsSweep(one) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(e, selectsSweep)
 	}
 	return false
 }

@@ -78,7 +78,7 @@ func (f featureControl) features() []string {
 // marks the selected ones.
 func (f featureControl) Features() []PreviewColumn {
 	var out []PreviewColumn
-	if p, ok := (referenceControl{f.c}).Preview(); ok && len(p.Columns) > 0 {
+	if p, ok := referenceControl(f).Preview(); ok && len(p.Columns) > 0 {
 		out = slices.Clone(p.Columns)
 	} else {
 		for _, f := range f.c.Type.Params.Features {

@@ -13,7 +13,7 @@ func runTableEntries() []Entry {
 		{"run-table-sized", "Run table: pinned and resized columns", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableSized(f)) }},
 		{"run-table-charts", "Run table with charts", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableCharts(f)) }},
 		{"run-table-charts-empty", "Run table: executions without metrics", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableChartsEmpty(f)) }},
-		{"run-note-editor", "Run table: the editor of a note", func(f views.Page) templ.Component { return noteEditor(f) }},
+		{"run-note-editor", "Run table: the editor of a note", noteEditor},
 		{"run-table-empty", "Run table: nothing matches", func(f views.Page) templ.Component { return views.ExecutionGridPage(runTableEmpty(f)) }},
 	}
 }

@@ -117,7 +117,7 @@ func (e explainer) explain(key Key) Reason {
 	order := e.s.rank(maxRanked, nil)
 	reason.Position = order.positions[key]
 	reason.Ahead = e.ahead(order, key, reason)
-	if band, ok := (forecaster{e.s}).startRange([]Key{key}); ok {
+	if band, ok := forecaster(e).startRange([]Key{key}); ok {
 		reason.StartsFrom, reason.StartsTo, reason.Basis = &band.from, &band.to, band.basis
 	}
 	return reason

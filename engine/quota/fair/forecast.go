@@ -100,9 +100,9 @@ func (m forecaster) forecast(requests []Request) Forecast {
 	order := m.s.rank(maxRanked, nil)
 	first, last := ends(left, order.positions)
 	r, _ := m.s.queue.find(last)
-	reason := explainer{m.s}.why(m.s.queue.lines[sizeOf(r)], &r, allHolders)
+	reason := explainer(m).why(m.s.queue.lines[sizeOf(r)], &r, allHolders)
 	reason.Position = order.positions[last]
-	reason.Ahead = explainer{m.s}.ahead(order, first, reason)
+	reason.Ahead = explainer(m).ahead(order, first, reason)
 	f := Forecast{Verdict: WouldWait, Resource: reason.Resource, Ahead: reason.Ahead, Reason: &reason, Key: last}
 	if band, ok := (forecaster{waiting}).startRange(left); ok {
 		f.Wait = band.typical.Sub(m.s.now)

@@ -203,9 +203,9 @@ func (f *gpuPool) reservedMachine(a Amount) string {
 	return name
 }
 
-func (p *gpuPool) capacity(gpuType string) (n int64) {
-	for i := range p.machines {
-		n += int64(p.machines[i].free(gpuType, true))
+func (f *gpuPool) capacity(gpuType string) (n int64) {
+	for i := range f.machines {
+		n += int64(f.machines[i].free(gpuType, true))
 	}
 	return n
 }

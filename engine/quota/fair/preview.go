@@ -115,7 +115,7 @@ func (m forecaster) preview(tree *Tree, machines []Machine) (out Preview) {
 		could[l] = !l.never
 	}
 	m.s.rebuild(tree, machines)
-	out.Excess = excess{m.s}.end()
+	out.Excess = excess(m).end()
 	out.OverCeiling = m.s.ledger.shortfalls()
 	waiting := m.s.queue.requests()
 	out.Reclaimed = (&reclaimer{s: m.s}).run()
@@ -126,11 +126,11 @@ func (m forecaster) preview(tree *Tree, machines []Machine) (out Preview) {
 		case !still:
 			out.Admitted = append(out.Admitted, Waiting{Request: r, Path: m.s.tree().refs(r.Project), Reason: aboutToStart()})
 		case l.never && could[l]:
-			out.Blocked = append(out.Blocked, Waiting{Request: r, Path: m.s.tree().refs(r.Project), Reason: explainer{m.s}.why(l, &r, maxHolders)})
+			out.Blocked = append(out.Blocked, Waiting{Request: r, Path: m.s.tree().refs(r.Project), Reason: explainer(m).why(l, &r, maxHolders)})
 		default:
 			out.StillWait++
 		}
 	}
-	out.After = snapshotter{m.s}.snapshot(0)
+	out.After = snapshotter(m).snapshot(0)
 	return out
 }

@@ -129,7 +129,7 @@ func (p snapshotter) snapshot(idleAfter time.Duration) Snapshot {
 	out.Idle = p.idleGuarantees(idleAfter, lent)
 	if r := p.s.queue.oldest(); r != nil {
 		l := p.s.queue.lines[sizeOf(*r)]
-		out.Longest = &Waiting{Request: *r, Path: p.s.tree().refs(r.Project), Reason: explainer{p.s}.why(l, r, maxHolders)}
+		out.Longest = &Waiting{Request: *r, Path: p.s.tree().refs(r.Project), Reason: explainer(p).why(l, r, maxHolders)}
 	}
 	return out
 }
