@@ -55,8 +55,8 @@ func TestCurvesOfASweep(t *testing.T) {
 		require.Equal(t, colors[l["run"].(string)][len("line s"):], next(color)+" d"+dash, "the color and the dash of the row")
 		require.True(t, slices.ContainsFunc(runs[:3], func(r sweep.Run) bool { return r.ExecutionID.String() == l["run"] }))
 	}
-	b.member.get(t, "/compare/curves.csv?metric=loss&sweep="+id).says(t, http.StatusOK, runs[0].ExecutionID.String())
-	b.member.get(t, "/compare/curves?metric=none&sweep="+id).says(t, http.StatusOK, `"lines":[]`)
+	require.Contains(t, b.member.get(t, "/compare/curves.csv?metric=loss&sweep="+id).body, runs[0].ExecutionID.String())
+	require.Contains(t, b.member.get(t, "/compare/curves?metric=none&sweep="+id).body, `"lines":[]`)
 	require.Equal(t, http.StatusNotFound, b.member.get(t, "/compare/curves?metric=loss&sweep="+uuid.NewString()).status)
 	require.Equal(t, http.StatusUnprocessableEntity, b.member.get(t, "/compare/curves?sweep="+id).status)
 }

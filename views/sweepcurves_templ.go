@@ -46,7 +46,7 @@ func SweepCurvesBlock(c SweepCurves) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\" aria-labelledby=\"h-curves\" data-compare data-rows data-follow><div class=\"card-head\"><h2 id=\"h-curves\">Curves</h2>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "\" aria-labelledby=\"h-curves\" data-compare data-rows data-poll><div class=\"card-head\"><h2 id=\"h-curves\">Curves</h2>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -90,9 +90,9 @@ async function load(figure) {
 
 // follow reads the charts again while an execution runs, when the stream has brought another
 // comparison: one after the other, and three seconds after the last, so that a slow server is asked
-// less often. A page whose version does not change with each value says data-follow.
+// less often. A page whose version does not change with each value says data-poll.
 async function follow(section) {
-  const version = () => "follow" in section.dataset ? null : document.querySelector("[data-version]")?.dataset.version;
+  const version = () => "poll" in section.dataset ? null : document.querySelector("[data-version]")?.dataset.version;
   let live = section.querySelector("[data-live]"), seen = version();
   while (live) {
     await new Promise((done) => setTimeout(done, 3000));

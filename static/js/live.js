@@ -24,7 +24,7 @@ export function setUpLive() {
   setInterval(tick, 1000);
   // The title begins with the state of the execution, so that browser tabs show it.
   document.addEventListener("htmx:after:swap", () => {
-    const title = document.querySelector("[data-title]")?.dataset.title;
+    const title = document.querySelector("main [data-title]")?.dataset.title; // the bell has another
     if (title && document.title !== title) document.title = title;
   });
 }
