@@ -99,7 +99,7 @@ def test_refused_messages_do_not_stop_the_task(server: Server, config: Config, c
     client = Client(config)
     client.log("x")
     client.close()
-    assert "refused" in capsys.readouterr().err
+    assert "rejected" in capsys.readouterr().err
 
 
 def test_inputs(config: Config) -> None:

@@ -155,7 +155,7 @@ def test_a_missing_module_names_packages(tmp_path: Path) -> None:
 
 
 def test_a_task_reads_the_signature_of_its_own_operator_only(tmp_path: Path) -> None:
-    code = "from flowforge import operator\n@operator\ndef get() -> int:\n    return 'signature' in other.__dict__\n@operator\ndef other(n: int) -> int:\n    return n\n"
+    code = "from flowforge import operator\n@operator\ndef get() -> bool:\n    return 'signature' in other.__dict__\n@operator\ndef other(n: int) -> int:\n    return n\n"
     done = task(tmp_path, code, "flow:get")
     assert done.returncode == 0, done.stderr
     [result] = [p for p in tmp_path.iterdir() if p.name.startswith("result")]
@@ -171,7 +171,7 @@ def test_an_old_interpreter() -> None:
 def test_a_command_of_the_server(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["launch", "tutorial.search", "--wait"])
-    assert "has no command 'launch'; its commands are: export, run, dev, deploy, cancel, login. The program flowforge" in capsys.readouterr().err
+    assert "has no command 'launch'; its commands are: export, run, dev, deploy, cancel, login. The server's flowforge program" in capsys.readouterr().err
 
 
 def test_code_without_a_file() -> None:

@@ -58,7 +58,7 @@ def test_a_message_above_the_limit_of_the_server_is_refused_once(server: Server,
     client.log("after")
     assert client.flush(20)
     client.close()
-    assert "refused" in capsys.readouterr().err
+    assert "rejected" in capsys.readouterr().err
     assert [entry["message"] for entry in server.entries("logs")] == ["after"]
 
 
