@@ -89,14 +89,15 @@ func (t *term) end() {
 }
 
 // bound returns ctx, which also ends with the current term, and whether that term has ended.
-func (t *term) bound(ctx context.Context) (bound context.Context, cancel context.CancelFunc, ended func() bool) {
+func (t *term) bound(ctx context.Context) (bound context.Context, release func(), ended func() bool) {
 	t.mu.Lock()
 	term := t.ctx
 	t.mu.Unlock()
-	ctx, cancel = context.WithCancel(ctx)
+	bound, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(term, cancel)
-	return ctx, func() {
+	release = func() {
 		stop()
 		cancel()
-	}, func() bool { return term.Err() != nil }
+	}
+	return bound, release, func() bool { return term.Err() != nil }
 }

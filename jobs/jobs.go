@@ -184,8 +184,8 @@ func (w *driveWorker) Timeout(*river.Job[execution.DriveArgs]) time.Duration { r
 
 // Work drives one execution. A drive that ends with its term is no failed attempt.
 func (w *driveWorker) Work(ctx context.Context, job *river.Job[execution.DriveArgs]) error {
-	ctx, cancel, ended := w.term.bound(ctx)
-	defer cancel()
+	ctx, release, ended := w.term.bound(ctx)
+	defer release()
 	err := w.driver.Drive(ctx, job.Args.ExecutionID)
 	if err != nil && ended() {
 		return river.JobSnooze(0)
