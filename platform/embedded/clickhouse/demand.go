@@ -201,6 +201,15 @@ func (e *Engine) get(ctx context.Context, path string) (string, error) {
 	return string(answer), err
 }
 
+// Await starts the engine if it rests, and waits until it responds. It does not rest before end is
+// called.
+func (e *Engine) Await(ctx context.Context) (end func(), err error) {
+	if _, err := e.begin(ctx); err != nil {
+		return nil, err
+	}
+	return e.demand.end, nil
+}
+
 // Transport returns a transport whose requests start the engine if it rests, and wait until it
 // responds. It has the signature of clickhouse.Options.TransportFunc.
 func (e *Engine) Transport(base *http.Transport) (http.RoundTripper, error) {
