@@ -166,7 +166,7 @@ func (a *App) startTelemetry(p *parts, e engines) error {
 		RetentionDays: a.cfg.LogRetentionDays, Log: a.cfg.Log, Now: time.Now,
 	}
 	if e.clickhouse != nil {
-		c.Transport, c.Check = e.clickhouse.Transport, e.clickhouse.Check
+		c.Transport, c.Await, c.Check = e.clickhouse.Transport, e.clickhouse.Await, e.clickhouse.Check
 	}
 	var err error
 	if p.telemetry, err = telemetry.New(c); err != nil {

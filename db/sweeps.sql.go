@@ -574,6 +574,16 @@ func (q *Queries) RefuseSweepRun(ctx context.Context, message string, now *time.
 	return err
 }
 
+const shareInputSweep = `-- name: ShareInputSweep :exec
+SELECT id FROM input_sweeps WHERE id = $1 FOR SHARE
+`
+
+// Its state does not change before the end of the transaction.
+func (q *Queries) ShareInputSweep(ctx context.Context, id uuid.UUID) error {
+	_, err := q.db.Exec(ctx, shareInputSweep, id)
+	return err
+}
+
 const sweepHistory = `-- name: SweepHistory :many
 SELECT number, state, chosen, objective, step, stop FROM input_sweep_runs
 WHERE sweep_id = $1 AND state NOT IN ('REFUSED', 'CANCELLED')

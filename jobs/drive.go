@@ -12,20 +12,32 @@ import (
 // Drive makes a client of other queues also process those of the scheduler, until StopDriving. A
 // second client would need its own timers and sessions, also while there is nothing to do.
 func (c *Client) Drive(ctx context.Context) error {
-	c.term.begin()
+	if err := c.removeDriveQueues(ctx); err != nil {
+		return err
+	}
+	c.term.begin() // jobs of earlier terms have ended
+	c.drives = true
 	for _, name := range DriveQueues() {
-		config := river.QueueConfig{MaxWorkers: workersOf(name)}
-		err := c.river.Queues().Add(name, config)
-		if _, kept := errors.AsType[*river.QueueAlreadyAddedError](err); kept { // its jobs did not end in time
-			if err = c.river.Queues().Remove(ctx, name); err == nil {
-				err = c.river.Queues().Add(name, config)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("process the queue %s: %w", name, err)
+		if err := c.river.Queues().Add(name, river.QueueConfig{MaxWorkers: workersOf(name)}); err != nil {
+			c.drives = false
+			c.term.end()
+			return errors.Join(fmt.Errorf("process the queue %s: %w", name, err), c.removeDriveQueues(ctx))
 		}
 	}
-	c.drives = true
+	return nil
+}
+
+// removeDriveQueues removes the queues that are left of an earlier term, because their jobs did not
+// end in time.
+func (c *Client) removeDriveQueues(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, softStop)
+	defer cancel()
+	for _, name := range DriveQueues() {
+		err := c.river.Queues().Remove(ctx, name)
+		if _, absent := errors.AsType[*river.QueueNotFoundError](err); err != nil && !absent {
+			return fmt.Errorf("end the earlier jobs of the queue %s: %w", name, err)
+		}
+	}
 	return nil
 }
 
@@ -34,7 +46,7 @@ func (c *Client) Drive(ctx context.Context) error {
 func (c *Client) StopDriving(ctx context.Context) error {
 	c.driver.Drain()
 	c.drives = false
-	soft, cancel := context.WithTimeout(ctx, softStop)
+	soft, cancel := withSoftStop(ctx)
 	defer cancel()
 	var late []string
 	for _, name := range DriveQueues() {
@@ -76,15 +88,16 @@ func (t *term) end() {
 	t.cancel()
 }
 
-// bound returns ctx, which also ends with the current term.
-func (t *term) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+// bound returns ctx, which also ends with the current term, and whether that term has ended.
+func (t *term) bound(ctx context.Context) (bound context.Context, release func(), ended func() bool) {
 	t.mu.Lock()
 	term := t.ctx
 	t.mu.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
+	bound, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(term, cancel)
-	return ctx, func() {
+	release = func() {
 		stop()
 		cancel()
 	}
+	return bound, release, func() bool { return term.Err() != nil }
 }

@@ -148,16 +148,21 @@ func (c *Client) Stop(ctx context.Context) error {
 	if c.drives {
 		c.driver.Drain()
 	}
-	limit := softStop
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline)*2/3)
-	}
-	soft, cancel := context.WithTimeout(ctx, limit)
+	soft, cancel := withSoftStop(ctx)
 	defer cancel()
 	if err := c.river.Stop(soft); err == nil {
 		return nil
 	}
 	return c.river.StopAndCancel(ctx)
+}
+
+// withSoftStop returns ctx with the grace period of a stop, which leaves time for cancelled jobs to end.
+func withSoftStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := softStop
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)*2/3)
+	}
+	return context.WithTimeout(ctx, limit)
 }
 
 // quickRetry retries soon, because most failures here are a database that is unreachable.
@@ -177,11 +182,15 @@ type driveWorker struct {
 // Timeout disables the timeout, because a drive loop ends by itself.
 func (w *driveWorker) Timeout(*river.Job[execution.DriveArgs]) time.Duration { return -1 }
 
-// Work drives one execution.
+// Work drives one execution. A drive that ends with its term is no failed attempt.
 func (w *driveWorker) Work(ctx context.Context, job *river.Job[execution.DriveArgs]) error {
-	ctx, cancel := w.term.bound(ctx)
-	defer cancel()
-	return w.driver.Drive(ctx, job.Args.ExecutionID)
+	ctx, release, ended := w.term.bound(ctx)
+	defer release()
+	err := w.driver.Drive(ctx, job.Args.ExecutionID)
+	if err != nil && ended() {
+		return river.JobSnooze(0)
+	}
+	return err
 }
 
 type finishedWorker struct {

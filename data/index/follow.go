@@ -45,6 +45,10 @@ func (s *Service) follow(ctx context.Context, project uuid.UUID) (int, error) {
 	if err := s.adopt(ctx, conn); err != nil {
 		return 0, fmt.Errorf("bring the index of executions up to date: %w", err)
 	}
+	// ClickHouse starts before the transaction, which would otherwise stay open meanwhile.
+	if err := conn.Exec(ctx, "SELECT 1"); err != nil {
+		return 0, fmt.Errorf("bring the index of executions up to date: %w", err)
+	}
 	changes, err := s.move(ctx, conn, func(q *db.Queries) ([]db.TakeChangesRow, error) {
 		if project == uuid.Nil {
 			return q.TakeChanges(ctx, batchChanges)

@@ -1,21 +1,25 @@
 package telemetry
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/flowforge/flowforge/data/telemetry/spool"
 )
 
-// cachedRecords is the maximum number of records whose lines are kept.
-const cachedRecords = 20_000
+// cachedBytes limits the frames whose lines are kept.
+const cachedBytes = 32 << 20
+
+var errNotDecoded = errors.New("the lines of another tail were not decoded")
 
 // frameCache keeps the lines of the frames that tails have read last, so that many tails of one log
 // decode each frame once. The lines must not be changed.
 type frameCache struct {
-	mu      sync.Mutex
-	frames  map[uint64]*cachedFrame // by position
-	order   []*cachedFrame          // the oldest first
-	records int
+	mu     sync.Mutex
+	frames map[uint64]*cachedFrame // by position
+	order  []*cachedFrame          // the oldest first
+	bytes  int64
+	tails  int
 }
 
 // cachedFrame is a frame that one tail decodes and others wait for.
@@ -28,6 +32,20 @@ type cachedFrame struct {
 
 func newFrameCache() *frameCache { return &frameCache{frames: map[uint64]*cachedFrame{}} }
 
+// begin counts a tail until end is called. The last one to end empties the cache.
+func (c *frameCache) begin() (end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tails++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.tails--; c.tails == 0 {
+			c.frames, c.order, c.bytes = map[uint64]*cachedFrame{}, nil, 0
+		}
+	}
+}
+
 // claim returns the frames of refs, and those of them that the caller must decode.
 func (c *frameCache) claim(refs []spool.Ref) (frames, missing []*cachedFrame) {
 	c.mu.Lock()
@@ -39,14 +57,14 @@ func (c *frameCache) claim(refs []spool.Ref) (frames, missing []*cachedFrame) {
 			missing = append(missing, f)
 			c.frames[ref.First] = f
 			c.order = append(c.order, f)
-			c.records += ref.Count
+			c.bytes += ref.Size()
 		}
 		frames = append(frames, f)
 	}
-	for len(c.order) > 1 && c.records > cachedRecords {
-		c.records -= c.order[0].ref.Count
+	for len(c.order) > 1 && c.bytes > cachedBytes {
+		c.bytes -= c.order[0].ref.Size()
 		c.remove(c.order[0])
-		c.order = c.order[1:]
+		c.order[0], c.order = nil, c.order[1:]
 	}
 	return frames, missing
 }
@@ -91,11 +109,21 @@ func (s *Service) decodeCached(frames []*cachedFrame) {
 	if len(frames) == 0 {
 		return
 	}
+	err := errNotDecoded // if decoding panics
+	defer func() {
+		if err != nil {
+			s.cache.forget(frames)
+		}
+		for _, f := range frames {
+			f.err = err
+			close(f.done)
+		}
+	}()
 	refs, at := make([]spool.Ref, len(frames)), map[uint64]*cachedFrame{}
 	for i, f := range frames {
 		refs[i], at[f.ref.First] = f.ref, f
 	}
-	err := s.spool.Read(refs, func(frame spool.Frame) error {
+	err = s.spool.Read(refs, func(frame spool.Frame) error {
 		f := at[frame.First]
 		if f == nil || !isLogs(frame.Kind) {
 			return nil
@@ -107,11 +135,4 @@ func (s *Service) decodeCached(frames []*cachedFrame) {
 		f.lines = lines
 		return err
 	})
-	if err != nil {
-		s.cache.forget(frames)
-	}
-	for _, f := range frames {
-		f.err = err
-		close(f.done)
-	}
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"strings"
 	"sync"
 	"testing"
 
@@ -44,18 +45,36 @@ func TestTailsDecodeAFrameOnce(t *testing.T) {
 
 func TestCachedFramesAreBounded(t *testing.T) {
 	t.Parallel()
-	c := newFrameCache()
-	for i := range uint64(100) {
-		_, missing := c.claim([]spool.Ref{{First: i*1000 + 1, Count: 1000}})
+	b := setup(t, nil)
+	line := b.lines(1, 1)[0]
+	line.Message = strings.Repeat("x", 128<<10)
+	b.append(t, line)
+	refs := b.spool.Since(b.execution, 0)
+	require.Len(t, refs, 1)
+	ref, c := refs[0], newFrameCache()
+	kept := int(cachedBytes / ref.Size())
+	require.Less(t, kept, cachedBytes/(128<<10), "messages count")
+	end := c.begin()
+	other := c.begin()
+	for i := range kept + 20 {
+		ref.First = uint64(i + 1)
+		_, missing := c.claim([]spool.Ref{ref})
 		require.Len(t, missing, 1)
 	}
-	assert.LessOrEqual(t, c.records, cachedRecords)
-	assert.Len(t, c.frames, cachedRecords/1000)
-	assert.Len(t, c.order, cachedRecords/1000)
+	assert.LessOrEqual(t, c.bytes, int64(cachedBytes))
+	assert.Len(t, c.frames, kept)
+	assert.Len(t, c.order, kept)
 
-	frames, missing := c.claim([]spool.Ref{{First: 99_001, Count: 1000}})
+	frames, missing := c.claim([]spool.Ref{ref})
 	assert.Empty(t, missing)
 	c.forget(frames)
-	_, missing = c.claim([]spool.Ref{{First: 99_001, Count: 1000}})
+	_, missing = c.claim([]spool.Ref{ref})
 	assert.Len(t, missing, 1, "a frame that could not be read is read again")
+
+	other()
+	assert.NotEmpty(t, c.frames)
+	end()
+	assert.Empty(t, c.frames, "nothing is kept without a tail")
+	assert.Empty(t, c.order)
+	assert.Zero(t, c.bytes)
 }

@@ -14,7 +14,7 @@ func TestEngineRests(t *testing.T) {
 	t.Parallel()
 	engine := ownEngine(t, 300*time.Millisecond)
 	b := setup(t, func(c *Config) {
-		c.ClickHouseURL, c.Transport, c.Check = engine.URL(), engine.Transport, engine.Check
+		c.ClickHouseURL, c.Transport, c.Await, c.Check = engine.URL(), engine.Transport, engine.Await, engine.Check
 	})
 	rests := func() {
 		t.Helper()

@@ -26,6 +26,9 @@ type Config struct {
 	// Transport, if set, replaces the transport of HTTP requests. They may wait until it has started
 	// ClickHouse.
 	Transport func(*http.Transport) (http.RoundTripper, error)
+	// Await, if set, starts ClickHouse before a statement and waits until it responds. It keeps running
+	// until end is called.
+	Await func(context.Context) (end func(), err error)
 	// Check reports whether ClickHouse responds, without starting it; nil: a query does.
 	Check func(context.Context) error
 

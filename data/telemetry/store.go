@@ -27,16 +27,14 @@ var errNotReady = errors.New("telemetry: ClickHouse is not connected yet")
 type store struct {
 	conn     driver.Conn
 	options  clickhouse.Options
+	await    await // nil: ClickHouse is not started on demand
 	database string
 	migrated atomic.Bool
 }
 
-// Limits of the wait for a connection, which includes the start of ClickHouse if it is started on
-// demand.
-const (
-	dialTimeout  = 3 * time.Second
-	startTimeout = 35 * time.Second
-)
+// dialTimeout limits the wait for a connection to a ClickHouse that is started. Readers then continue
+// without it.
+const dialTimeout = 3 * time.Second
 
 // openStore prepares a connection; nothing is dialled yet.
 func openStore(cfg Config) (*store, error) {
@@ -50,13 +48,13 @@ func openStore(cfg Config) (*store, error) {
 	o.MaxOpenConns, o.MaxIdleConns = 12, 6
 	o.DialTimeout, o.ReadTimeout = dialTimeout, time.Minute
 	if cfg.Transport != nil {
-		o.DialTimeout, o.TransportFunc = startTimeout, cfg.Transport
+		o.TransportFunc = cfg.Transport
 	}
-	conn, err := clickhouse.Open(o)
+	conn, err := await(cfg.Await).open(o)
 	if err != nil {
 		return nil, fmt.Errorf("ClickHouse: %w", err)
 	}
-	return &store{conn: conn, options: *o, database: o.Auth.Database}, nil
+	return &store{conn: conn, options: *o, await: cfg.Await, database: o.Auth.Database}, nil
 }
 
 // parseAddress reads the forms of FLOWFORGE_CLICKHOUSE_URL.
@@ -144,7 +142,7 @@ func (s *store) migrate(ctx context.Context, retentionDays int) error {
 func (s *store) createDatabase(ctx context.Context) error {
 	o := s.options
 	o.Auth.Database = "default"
-	conn, err := clickhouse.Open(&o)
+	conn, err := s.await.open(&o)
 	if err != nil {
 		return fmt.Errorf("ClickHouse: %w", err)
 	}

@@ -73,6 +73,7 @@ func (s *Service) newTail(ctx context.Context, q LogQuery, from Cursor) (*tail, 
 }
 
 func (t *tail) run(ctx context.Context, hint <-chan struct{}, yield func([]LogLine, error) bool) error {
+	defer t.s.cache.begin()()
 	if err := t.begin(ctx); err != nil {
 		return err
 	}

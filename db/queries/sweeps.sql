@@ -15,6 +15,10 @@ SELECT * FROM input_sweeps WHERE id = @id;
 -- name: LockInputSweep :one
 SELECT * FROM input_sweeps WHERE id = @id FOR UPDATE;
 
+-- name: ShareInputSweep :exec
+-- Its state does not change before the end of the transaction.
+SELECT id FROM input_sweeps WHERE id = @id FOR SHARE;
+
 -- name: ListInputSweeps :many
 SELECT * FROM input_sweeps
 WHERE project_id = @project_id

@@ -40,27 +40,33 @@ func (s *LaunchSeries) Close() {
 	}
 }
 
-// Database returns the connection of the series, for what its groups read. All series of a process keep
-// at most half of the connections, because checks of launches need others. A pool of one connection
-// keeps it.
+// Database returns the connection of the series, for what its groups read, or another one if it broke.
+// All series of a process keep at most half of the connections, because checks of launches need others.
+// A pool of one connection keeps it.
 func (s *LaunchSeries) Database(ctx context.Context) (db.Database, error) {
 	if s.service.pool.Config().MaxConns == 1 {
 		return s.service.pool, nil
 	}
-	if s.conn == nil {
+	if s.conn != nil && !s.conn.Conn().IsClosed() {
+		return s.conn, nil
+	}
+	if s.conn != nil {
+		s.conn.Release()
+		s.conn = nil
+	} else {
 		select {
 		case s.service.series <- struct{}{}:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for other launches: %w", ctx.Err())
 		}
-		conn, err := s.service.pool.Acquire(ctx)
-		if err != nil {
-			<-s.service.series
-			return nil, fmt.Errorf("connect to launch executions: %w", err)
-		}
-		s.conn = conn
 	}
-	return s.conn, nil
+	conn, err := s.service.pool.Acquire(ctx)
+	if err != nil {
+		<-s.service.series
+		return nil, fmt.Errorf("connect to launch executions: %w", err)
+	}
+	s.conn = conn
+	return conn, nil
 }
 
 // Launch is LaunchAll.
@@ -120,11 +126,11 @@ func (s *LaunchSeries) Write(ctx context.Context, checked CheckedLaunches, claim
 
 // write writes launches. Its error is that of the launches that have not ended.
 func (s *LaunchSeries) write(ctx context.Context, list []*launch, claim Claim) error {
-	database, err := s.Database(ctx)
-	if err != nil {
-		return err
-	}
 	for rest := list; len(rest) > 0; {
+		database, err := s.Database(ctx)
+		if err != nil {
+			return err
+		}
 		n := groupLength(rest)
 		if err := s.service.renew(rest[:n]); err != nil {
 			return err

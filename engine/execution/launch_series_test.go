@@ -76,3 +76,21 @@ func TestChecksOfASeries(t *testing.T) {
 	require.NoError(t, e.Pool.QueryRow(e.Ctx, "SELECT count(DISTINCT execution_id) FROM execution_changes").Scan(&launched))
 	require.Equal(t, 2, launched, "the index of values follows")
 }
+
+// TestASeriesOutlivesItsConnection: after its connection broke, the next group has another one.
+func TestASeriesOutlivesItsConnection(t *testing.T) {
+	t.Parallel()
+	e := enginetest.New(t)
+	e.Register(`{name: quick, version: 1.0.0, operators: [{name: one, type: noop}]}`)
+	series := e.Service.Launches.Series()
+	defer series.Close()
+	database, err := series.Database(e.Ctx)
+	require.NoError(t, err)
+	var pid int
+	require.NoError(t, database.QueryRow(e.Ctx, "SELECT pg_backend_pid()").Scan(&pid))
+	_, err = e.Pool.Exec(e.Ctx, "SELECT pg_terminate_backend($1)", pid)
+	require.NoError(t, err)
+	group := execution.LaunchGroup{Requests: []execution.LaunchRequest{{Workflow: "quick", Priority: query.Normal}}}
+	require.Error(t, series.Launch(e.Ctx, group)[0].Err, "the group that meets the failure")
+	require.NoError(t, series.Launch(e.Ctx, group)[0].Err)
+}

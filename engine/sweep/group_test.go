@@ -84,3 +84,24 @@ func TestAStopWithinAGroup(t *testing.T) {
 		})
 	}
 }
+
+// TestAPauseWaitsForAGroup: no run is launched after a pause was confirmed.
+func TestAPauseWaitsForAGroup(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	changed := make(chan error, 1)
+	b.config.Crash = func(at string) {
+		if at == "launch.linked" {
+			_, err := b.pool.Exec(b.ctx, "SELECT FROM input_sweeps FOR NO KEY UPDATE NOWAIT")
+			select {
+			case changed <- err:
+			default:
+			}
+		}
+	}
+	b.sweeps = sweep.New(b.config)
+	sw := b.create(spec(3, sweep.Random))
+	b.drive()
+	require.Equal(t, sweep.Succeeded, b.ended(sw.ID).State)
+	require.ErrorContains(t, <-changed, "could not obtain lock", "the sweep cannot change")
+}

@@ -128,7 +128,8 @@ func untilPaused(runs []*proposedRun, refused int) int {
 	return len(runs)
 }
 
-// linkRuns makes executions those of their runs. Runs that do not wait are not launched.
+// linkRuns makes executions those of their runs. Runs that do not wait are not launched. A pause waits
+// until they are committed.
 func (s advancer) linkRuns(ctx context.Context, q *db.Queries, id uuid.UUID, runs []*proposedRun, ids map[int]uuid.UUID) (map[int]error, error) {
 	type link struct {
 		Number      int32     `json:"number"`
@@ -141,6 +142,9 @@ func (s advancer) linkRuns(ctx context.Context, q *db.Queries, id uuid.UUID, run
 	encoded, err := json.Marshal(links)
 	if err != nil {
 		return nil, fmt.Errorf("encode runs of sweep %s: %w", id, err)
+	}
+	if err := q.ShareInputSweep(ctx, id); err != nil {
+		return nil, fmt.Errorf("lock sweep %s: %w", id, err)
 	}
 	linked, err := q.LinkSweepRuns(ctx, id, encoded)
 	if err != nil {

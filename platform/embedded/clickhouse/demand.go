@@ -25,12 +25,13 @@ type demand struct {
 	last    time.Time // when the last one ended
 	resting bool      // the engine stops or is stopped
 	awake   chan struct{}
+	rested  chan struct{} // closed when the engine begins to rest
 
 	requested chan struct{} // has an element if a request waits for a resting engine
 }
 
 func newDemand() *demand {
-	return &demand{last: time.Now(), awake: make(chan struct{}), requested: make(chan struct{}, 1)}
+	return &demand{last: time.Now(), awake: make(chan struct{}), rested: make(chan struct{}), requested: make(chan struct{}, 1)}
 }
 
 // begin counts a request. If the engine rests, it requests a start, before which awake is not closed.
@@ -76,6 +77,7 @@ func (d *demand) rest(idle time.Duration) bool {
 	default:
 	}
 	d.resting = true
+	close(d.rested)
 	return true
 }
 
@@ -85,13 +87,20 @@ func (d *demand) wake() {
 	defer d.mu.Unlock()
 	d.resting = false
 	close(d.awake)
-	d.awake = make(chan struct{})
+	d.awake, d.rested = make(chan struct{}), make(chan struct{})
 }
 
 func (d *demand) rests() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.resting
+}
+
+// nextRest returns a channel that is closed if the engine rests, or when it begins to.
+func (d *demand) nextRest() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.rested
 }
 
 // restWhenIdle stops the engine when it has been idle, and starts it for the next request, until ctx
@@ -146,14 +155,27 @@ func (e *Engine) works(ctx context.Context) bool {
 	return err != nil || strings.TrimSpace(answer) != "0" // an engine without an answer is restarted by its supervisor
 }
 
-// Check reports whether the engine responds or rests. It does not start the engine, and is no use of
-// it.
+// Check reports whether the engine responds or rests, also if it begins to rest meanwhile. It does not
+// start the engine, and is no use of it.
 func (e *Engine) Check(ctx context.Context) error {
-	if e.demand.rests() {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
+	rests, result := e.demand.nextRest(), make(chan error, 1)
+	go func() { result <- e.responds(ctx) }()
+	select {
+	case <-rests:
+		return nil
+	case err := <-result:
+		select {
+		case <-rests:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+func (e *Engine) responds(ctx context.Context) error {
 	if _, err := e.supervisor.Ready(ctx); err != nil {
 		return err
 	}
@@ -177,6 +199,15 @@ func (e *Engine) get(ctx context.Context, path string) (string, error) {
 		err = apperr.New(apperr.Unavailable, "%s responds with %s", what, resp.Status)
 	}
 	return string(answer), err
+}
+
+// Await starts the engine if it rests, and waits until it responds. It does not rest before end is
+// called.
+func (e *Engine) Await(ctx context.Context) (end func(), err error) {
+	if _, err := e.begin(ctx); err != nil {
+		return nil, err
+	}
+	return e.demand.end, nil
 }
 
 // Transport returns a transport whose requests start the engine if it rests, and wait until it

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -263,9 +264,9 @@ func (s *Server) arguments() []string {
 func defaultSettings() map[string]string {
 	return map[string]string{
 		"listen_addresses":               "",
-		"port":                           "5432", // names the socket
-		"max_connections":                "100",
-		"shared_buffers":                 "128MB", // the system caches the rest
+		"port":                           "5432",                                      // names the socket
+		"max_connections":                strconv.Itoa(max(100, runtime.NumCPU()+40)), // a pool has one for each core
+		"shared_buffers":                 "128MB",                                     // the system caches the rest
 		"work_mem":                       "16MB",
 		"maintenance_work_mem":           "128MB",
 		"max_locks_per_transaction":      "256", // monthly partitions, each with its indexes
