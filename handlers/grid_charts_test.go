@@ -144,7 +144,7 @@ func TestTheBestValueOfAColumn(t *testing.T) {
 		require.Equal(t, http.StatusOK, page.status, page.body)
 		var list []string
 		for row := range strings.SplitSeq(page.body, "<tr") {
-			for _, m := range regexp.MustCompile(`▲ ([^<]+)<span class="vh">\(best\)`).FindAllStringSubmatch(row, -1) {
+			for _, m := range regexp.MustCompile(`▲ ([^<]+) <span class="vh">\(best\)`).FindAllStringSubmatch(row, -1) {
 				list = append(list, regexp.MustCompile(`id="x-([0-9a-f-]{36})"`).FindStringSubmatch(row)[1]+" "+m[1])
 			}
 		}

@@ -3,9 +3,11 @@ package handlers_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -59,4 +61,14 @@ func TestCurvesOfASweep(t *testing.T) {
 	require.Contains(t, b.member.get(t, "/compare/curves?metric=none&sweep="+id).body, `"lines":[]`)
 	require.Equal(t, http.StatusNotFound, b.member.get(t, "/compare/curves?metric=loss&sweep="+uuid.NewString()).status)
 	require.Equal(t, http.StatusUnprocessableEntity, b.member.get(t, "/compare/curves?sweep="+id).status)
+
+	deleted := runs[0].ExecutionID.String()
+	form := url.Values{"action": {"delete"}, "id": {deleted}, "back": {"/executions"}, "step": {"apply"}, "key": {uuid.NewString()}}
+	require.Equal(t, http.StatusSeeOther, b.member.send(t, "POST", "/executions/bulk", "application/x-www-form-urlencoded", form.Encode()).status)
+	require.Eventually(t, func() bool { return b.member.get(t, "/executions/"+deleted).status == http.StatusNotFound }, 30*time.Second, 10*time.Millisecond)
+	curves = b.member.get(t, "/compare/curves?metric=loss&sweep="+id).object(t, http.StatusOK)
+	require.Len(t, curves["lines"], 2, "the runs that still exist")
+	page = b.member.get(t, path)
+	page.says(t, http.StatusOK, "Compare the best 5")
+	require.NotContains(t, strings.Join(regexp.MustCompile(`href="(/compare[^"]*)"`).FindStringSubmatch(page.body), ""), deleted)
 }

@@ -191,7 +191,7 @@ func mergeLines(a, b []LogLine, span keySpan) []LogLine {
 
 // LogCounts returns the number of lines by level. It ignores the levels of q, so that
 // the counts can label a selection of levels. Of a whole large log it returns the sums that
-// ClickHouse keeps, in which a line that is just being moved from the spool counts twice.
+// ClickHouse keeps. They are approximate: a line that was delivered again counts twice.
 func (s *Service) LogCounts(ctx context.Context, q LogQuery) (map[string]int, error) {
 	project, err := scope(ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ func Events() []Description {
 		{notify.Slow, Executions, "Slower than usual", "An execution takes more than twice the median duration of the last 20 successful ones.", inbox},
 		{StartedLate, Executions, "Started after waiting", "An execution that you launched starts after more than 10 minutes.", inbox},
 		{Reclaimed, Executions, "Capacity reclaimed", "A task of your execution is preempted because others need the capacity that it borrowed.", inbox},
-		{SweepEnded, Executions, "Sweep ended", "A sweep that you created ends, unless you stopped it.", inbox},
+		{SweepEnded, Executions, "Sweep ended", "A sweep that you created has ended without being stopped by you.", inbox},
 		{ScheduleFailed, Schedules, "Schedule failed", "An execution of your schedule fails.", both},
 		{notify.SchedulePaused, Schedules, "Schedule paused", "FlowForge pauses your schedule after failures, or because you lost access.", both},
 		{notify.ScheduleRefused, Schedules, "Scheduled run rejected", "A run of your schedule could not launch its workflow. Sent only once until a run launches the workflow again.", both},

@@ -251,7 +251,7 @@ func (h *Pages) cancel(w http.ResponseWriter, r *http.Request) error {
 // artifacts are the first artifacts of the execution.
 func (x *executionView) artifacts(ctx context.Context) (views.ExecutionArtifacts, error) {
 	list := artifactLister(x.h.Artifacts.List)
-	if x.shares {
+	if x.shares && !x.Status.Ended() {
 		list = x.h.shared.listArtifacts
 	}
 	return x.h.artifactsOf(ctx, x.clock, x.ID, x.Status.Ended(), list)

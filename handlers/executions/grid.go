@@ -308,7 +308,7 @@ func (h *lists) gridStream(w http.ResponseWriter, r *http.Request, top uuid.UUID
 		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
 		all := pinCells(editable(ctx, table.Rows(clock, found), found.Executions), found.Columns)
 		mark(all)
-		best.markBest(found.Columns, rowSet{all, found})
+		best.markBest(found.Columns, rowSet{all, found}.only(shown))
 		for _, row := range all {
 			id, _ := uuid.Parse(row.ID)
 			if !shown[id] {

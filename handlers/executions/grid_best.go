@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/engine/sweep"
@@ -79,6 +81,18 @@ func selectsSweep(where search.Expr) bool {
 type rowSet struct {
 	rows  []views.GridRow
 	found table.Page
+}
+
+// only are the rows that a page shows. They share their cells with s.
+func (s rowSet) only(shown map[uuid.UUID]bool) rowSet {
+	var some rowSet
+	some.found.Values = s.found.Values
+	for i, e := range s.found.Executions {
+		if shown[e.ID] {
+			some.rows, some.found.Executions = append(some.rows, s.rows[i]), append(some.found.Executions, e)
+		}
+	}
+	return some
 }
 
 // markBest marks the best values of each column among the rows that the table shows. It marks none if

@@ -19,13 +19,11 @@ import (
 	"github.com/flowforge/flowforge/web"
 )
 
-// loadLabels reads the tags and the note from time to time.
+// loadLabels reads the tags and the note. Every refresh reads them, so that a message with the head
+// does not undo a change that its reader has just saved.
 func (x *executionView) loadLabels(ctx context.Context) error {
-	if !x.labelsAt.IsZero() && x.clock.Now.Sub(x.labelsAt) < labelsInterval {
-		return nil
-	}
 	labels, err := x.h.Table.Index.Labels(ctx, []uuid.UUID{x.ID})
-	x.labels, x.labelsAt = labels[x.ID], x.clock.Now
+	x.labels = labels[x.ID]
 	return err
 }
 

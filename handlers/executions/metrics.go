@@ -28,7 +28,7 @@ const (
 // metrics draws the metrics of the whole execution, or of the selected node.
 func (x *executionView) metrics(ctx context.Context) views.Metrics {
 	read := seriesReader(x.h.bestSeries)
-	if x.shares {
+	if x.shares && !x.Status.Ended() {
 		read = x.h.shared.taskSeries
 	}
 	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.query.Get("node"), Source: telemetry.FromTask}, read,

@@ -99,7 +99,11 @@ func (p *push) takeLines(x *snapshot) ([]views.LogLine, string) {
 	}
 	rows := logLines(x.clock, x.ID.String(), lines, p.filter, p.attempts)
 	if skipped > 0 {
-		rows[0].Cut = units.Plural(skipped, "line", "lines") + " not shown: the log grows faster than this page. The log page has all lines."
+		missing := units.Plural(skipped, "line", "lines") + " not shown here. The log page has all lines."
+		if attempt := rows[0].Cut; attempt != "" {
+			missing += " Next: " + attempt + "."
+		}
+		rows[0].Cut = missing
 	}
 	return rows, string(lines[len(lines)-1].Cursor())
 }

@@ -59,7 +59,7 @@ func TestALogThatGrowsTooFastShowsItsLatestLines(t *testing.T) {
 	assert.False(t, p.lines.complete(), "lines are left")
 	rows, _ := p.takeLines(&snapshot{clock: ui.Clock{Now: time.Now(), Zone: time.UTC}})
 	require.Len(t, rows, messageLines)
-	assert.Equal(t, "28,000 lines not shown: the log grows faster than this page. The log page has all lines.", rows[0].Cut)
+	assert.Equal(t, "28,000 lines not shown here. The log page has all lines.", rows[0].Cut)
 	assert.Equal(t, "line 30000", rows[messageLines-1].Parts[0].Text)
 	assert.True(t, p.lines.complete())
 
@@ -67,4 +67,12 @@ func TestALogThatGrowsTooFastShowsItsLatestLines(t *testing.T) {
 	rows, _ = p.takeLines(&snapshot{clock: ui.Clock{Now: time.Now(), Zone: time.UTC}})
 	require.Len(t, rows, 2)
 	assert.Empty(t, rows[0].Cut, "the gap is in one message")
+
+	again := batch(30_003, 32_003)
+	for i := range again {
+		again[i].Attempt = 2
+	}
+	p.lines.add(again)
+	rows, _ = p.takeLines(&snapshot{clock: ui.Clock{Now: time.Now(), Zone: time.UTC}})
+	assert.Equal(t, "1 line not shown here. The log page has all lines. Next: attempt 2 of train.", rows[0].Cut)
 }

@@ -35,12 +35,11 @@ type executionView struct {
 	mark     int64   // position up to which changes of nodes have been read
 	hours    float64 // GPU-hours until hoursAt
 	hoursAt  time.Time
-	labels   index.Labels // until labelsAt
-	labelsAt time.Time
+	labels   index.Labels
 	sweep    views.SweepLink // of which it is a run
 	trigger  views.TriggerLink
 	schedule views.ScheduleLink
-	shares   bool // for a stream, which shares what it reads with the streams of other readers
+	shares   bool // for a stream, which shares what it reads with other streams until the execution ends
 }
 
 // loadExecution reads the execution that r names, with the data of its page.
@@ -114,9 +113,6 @@ func (x *executionView) loadHours(ctx context.Context) error {
 
 // hoursInterval is the time between two sums of GPU-hours of an execution.
 const hoursInterval = 10 * time.Second
-
-// labelsInterval is the time after which an open page shows labels that another person changed.
-const labelsInterval = 5 * time.Second
 
 // refresh reads the changes since the last call: of 10,000 nodes only those that changed.
 func (x *executionView) refresh(ctx context.Context) error {

@@ -2,6 +2,9 @@ package page
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -41,7 +44,9 @@ func (s *Shared[K, V]) Get(ctx context.Context, key K, load func(context.Context
 		s.entries[key] = e
 		go func() {
 			defer close(e.done)
-			e.value, e.err = load(context.WithoutCancel(ctx))
+			alone, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
+			defer cancel()
+			e.value, e.err = safely(alone, load)
 			e.at = s.now()
 		}()
 	}
@@ -53,6 +58,20 @@ func (s *Shared[K, V]) Get(ctx context.Context, key K, load func(context.Context
 		var none V
 		return none, ctx.Err() //nolint:wrapcheck // the reader's own context
 	}
+}
+
+// loadTimeout ends a load, so that one that hangs does not hold up all readers.
+const loadTimeout = 10 * time.Second
+
+// safely turns a panic of load into an error, because nothing else recovers it.
+func safely[V any](ctx context.Context, load func(context.Context) (V, error)) (v V, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			slog.ErrorContext(ctx, "a shared read panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return load(ctx)
 }
 
 // over reports whether the entry has an error, or a result from before t.

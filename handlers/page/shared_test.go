@@ -45,6 +45,20 @@ func TestReadersShareAResult(t *testing.T) {
 	assert.Equal(t, 3, later, "an old result is read again")
 }
 
+func TestALoadThatPanicsIsAnError(t *testing.T) {
+	t.Parallel()
+	shared := page.NewShared[string, int](time.Hour, time.Now)
+	_, err := shared.Get(t.Context(), "a", func(ctx context.Context) (int, error) {
+		_, limited := ctx.Deadline()
+		assert.True(t, limited, "a load that hangs ends")
+		panic("broken")
+	})
+	require.ErrorContains(t, err, "broken")
+	v, err := shared.Get(t.Context(), "a", func(context.Context) (int, error) { return 7, nil })
+	require.NoError(t, err)
+	assert.Equal(t, 7, v)
+}
+
 func TestErrorsAndTheFirstReaderDoNotHoldOthersUp(t *testing.T) {
 	t.Parallel()
 	shared := page.NewShared[string, int](time.Hour, time.Now)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -115,12 +116,18 @@ func (h *Pages) inputs(ctx context.Context, x *shown) (views.ModelDifferences, e
 		}
 		d.Rows = append(d.Rows, one)
 	}
-	if len(d.Rows) > differencesShown {
-		d.Note = fmt.Sprintf("%d of %d differences are shown. ", differencesShown, len(d.Rows))
-		d.Rows = d.Rows[:differencesShown]
-	}
-	d.Note += units.Plural(same, "value is", "values are") + " the same."
+	d.Note = limitRows(&d) + units.Plural(same, "value is", "values are") + " the same."
 	return d, nil
+}
+
+// limitRows keeps the first differences. It returns a note about the others, which ends with a space.
+func limitRows(d *views.ModelDifferences) string {
+	of := len(d.Rows)
+	if of <= differencesShown {
+		return ""
+	}
+	d.Rows = d.Rows[:differencesShown]
+	return fmt.Sprintf("%d of %d differences are shown. ", differencesShown, of)
 }
 
 func differenceText(c sheet.Cell) string {
@@ -138,14 +145,19 @@ func (h *Pages) sources(ctx context.Context, x *shown) (views.ModelDifferences, 
 	d := views.ModelDifferences{Title: "Lineage"}
 	var order []string
 	rows := map[string]*views.ModelDifference{}
+	partial := false
 	for side, v := range []*registry.Version{x.against, x.version} {
 		found, err := h.Lineage.Trace(ctx, lineage.Request{Of: "model:" + x.model.Name + "@" + v.Version, Up: sourceSteps, Items: sourceItems})
 		if apperr.Is(err, apperr.NotFound) {
 			continue
 		}
+		if code := apperr.CodeOf(err); err != nil && (code == apperr.Forbidden || code == apperr.Unavailable) {
+			return views.ModelDifferences{Title: d.Title, Note: apperr.MessageOf(err)}, nil
+		}
 		if err != nil {
 			return d, err
 		}
+		partial = partial || found.Cut
 		for _, item := range found.Items {
 			if item.Key == found.Focus.Key || !slices.Contains([]lineage.Kind{lineage.KindDataset, lineage.KindFeatureSet, lineage.KindModel, lineage.KindFile}, item.Kind) {
 				continue
@@ -175,13 +187,17 @@ func (h *Pages) sources(ctx context.Context, x *shown) (views.ModelDifferences, 
 		row.Before, row.Now = cmp.Or(row.Before, "–"), cmp.Or(row.Now, "–")
 		d.Rows = append(d.Rows, *row)
 	}
-	d.Rows = d.Rows[:min(len(d.Rows), differencesShown)]
+	d.Note = limitRows(&d)
+	if partial {
+		d.Note += "The lineage is too large to compare completely. "
+	}
 	switch {
 	case len(order) == 0:
-		d.Note = "No dataset, feature set, model or upload is known above these versions."
+		d.Note += "No dataset, feature set, model or upload is known above these versions."
 	case same > 0:
-		d.Note = units.Plural(same, "source is", "sources are") + " the same."
+		d.Note += units.Plural(same, "source is", "sources are") + " the same."
 	}
+	d.Note = strings.TrimSpace(d.Note)
 	return d, nil
 }
 

@@ -24,7 +24,7 @@ const (
 
 // runsView is a page of the table of runs: the best first, unless the address selects another
 // order.
-func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.SweepRuns, error) {
+func (h *Pages) runsView(ctx context.Context, study sweep.Study, q url.Values) (views.SweepRuns, error) {
 	s := study.Sweep
 	sort := q.Get("sort")
 	if sort == "" {
@@ -71,7 +71,8 @@ func runsView(ctx context.Context, study sweep.Study, q url.Values) (views.Sweep
 		m.Pager.Older = to(after + runsShown)
 	}
 	m.TableURL = runTableURL(s)
-	return m, best(ctx, study, &m)
+	err = h.best(ctx, study, &m)
+	return m, err
 }
 
 // nameRuns adds the names that people gave the executions of runs. The sweep itself names them by their
@@ -134,8 +135,8 @@ func runTableURL(s sweep.Sweep) string {
 	return views.ExecutionsURL() + "?" + q.Encode()
 }
 
-// best adds the actions for the best runs.
-func best(ctx context.Context, study sweep.Study, m *views.SweepRuns) error {
+// best adds the actions for the best runs. Deleted executions cannot be compared.
+func (h *Pages) best(ctx context.Context, study sweep.Study, m *views.SweepRuns) error {
 	s := study.Sweep
 	if s.Best == nil || s.Best.ExecutionID == nil {
 		return nil
@@ -145,15 +146,23 @@ func best(ctx context.Context, study sweep.Study, m *views.SweepRuns) error {
 	m.BestURL = views.LaunchQueryURL(ref, from)
 	from.Set("save", "1")
 	m.PresetURL = views.LaunchQueryURL(ref, from)
-	top, _, err := study.Runs(sweep.Filter{Sort: "objective", Limit: topRuns})
+	top, _, err := study.Runs(sweep.Filter{Sort: "objective", Limit: 10 * topRuns})
+	if err != nil {
+		return err
+	}
+	var ranked []uuid.UUID
+	for _, r := range top {
+		if r.Rank > 0 && r.ExecutionID != nil {
+			ranked = append(ranked, *r.ExecutionID)
+		}
+	}
+	list, err := h.Executions.Named(ctx, ranked)
 	if err != nil {
 		return err
 	}
 	var ids []string
-	for _, r := range top {
-		if r.Rank > 0 && r.ExecutionID != nil {
-			ids = append(ids, r.ExecutionID.String())
-		}
+	for _, e := range list[:min(len(list), topRuns)] {
+		ids = append(ids, e.ID.String())
 	}
 	if len(ids) > 1 {
 		m.TopURL, m.TopName = views.CompareURL(ids...), "Compare the best "+units.Number(int64(len(ids)))

@@ -48,7 +48,7 @@ func (h *Pages) read(ctx context.Context, clock ui.Clock, id uuid.UUID, q url.Va
 		return views.SweepView{}, err
 	}
 	s := study.Sweep
-	runs, err := runsView(ctx, study, q)
+	runs, err := h.runsView(ctx, study, q)
 	if err != nil {
 		return views.SweepView{}, err
 	}

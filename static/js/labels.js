@@ -3,7 +3,8 @@
 import { announce } from "./runpage.js";
 import { toast } from "./toast.js";
 
-let ready = false, box = null, link = null, before = "";
+// from is what the editor came from. Its row or head can be drawn again, or leave the page, meanwhile.
+let ready = false, box = null, from = null, before = "";
 
 export function setUp() {
   if (ready) return;
@@ -23,14 +24,16 @@ const typed = () => box.querySelector("input:not([type=hidden]), textarea");
 
 // edit opens the editor over the value.
 async function edit(to) {
+  const at = (to.closest("td") ?? to.parentElement).getBoundingClientRect();
+  const origin = { part: to.closest("tr[id], header[id]")?.id, label: to.dataset.label, left: at.left + scrollX, top: at.top + scrollY };
   const response = await fetch(to.dataset.editor, { headers: { Accept: "text/html" } }).catch(() => null);
-  if (!response?.ok) {
-    location.assign(to.href); // the server says why
+  if (!response?.ok || response.redirected) {
+    location.assign(to.href); // the server says why, or asks to sign in
     return;
   }
   const text = await response.text();
   close();
-  link = to;
+  from = origin;
   box = document.createElement("div");
   box.className = "label-editor";
   box.popover = "manual";
@@ -40,7 +43,7 @@ async function edit(to) {
   document.body.append(box);
   draw(text);
   before = typed().value;
-  if (link.dataset.label === "note") typed().setSelectionRange(before.length, before.length);
+  if (from.label === "note") typed().setSelectionRange(before.length, before.length);
   else typed().select();
 }
 
@@ -49,9 +52,8 @@ function draw(text) {
   const form = new DOMParser().parseFromString(text, "text/html").querySelector("form");
   box.replaceChildren(document.importNode(form, true));
   if (!box.matches(":popover-open")) box.showPopover();
-  const at = (link.closest("td") ?? link.parentElement).getBoundingClientRect();
-  const start = Math.max(8, Math.min(at.left, document.documentElement.clientWidth - box.offsetWidth - 8));
-  const top = Math.max(8, Math.min(at.top, innerHeight - box.offsetHeight - 8));
+  const start = Math.max(8, Math.min(from.left - scrollX, document.documentElement.clientWidth - box.offsetWidth - 8));
+  const top = Math.max(8, Math.min(from.top - scrollY, innerHeight - box.offsetHeight - 8));
   box.style.left = `${start + scrollX}px`;
   box.style.top = `${top + scrollY}px`;
   typed().focus({ preventScroll: true });
@@ -75,41 +77,47 @@ function leave() {
 function close(focus) {
   box?.remove();
   box = null;
-  if (focus) link?.focus({ preventScroll: true });
+  if (focus) linkOf(from)?.focus({ preventScroll: true });
 }
+
+// linkOf is the link to the editor in what the page shows now.
+const linkOf = ({ part, label }) => document.getElementById(part)?.querySelector(`[data-label="${label}"]`);
 
 async function save(event) {
   event.preventDefault();
-  const form = event.target, mine = box, from = link;
+  const form = event.target, mine = box, origin = from;
   if (mine.hasAttribute("aria-busy")) return;
   mine.setAttribute("aria-busy", "true");
-  const response = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "text/html" } }).catch(() => null);
+  const body = new URLSearchParams(new FormData(form)).toString();
+  // A click on a link saves, and leaves the page. Browsers limit such requests to 64 KiB.
+  const keepalive = body.length < 60_000;
+  const response = await fetch(form.action, { method: "POST", body, keepalive, headers: { Accept: "text/html", "Content-Type": "application/x-www-form-urlencoded" } }).catch(() => null);
   mine.removeAttribute("aria-busy");
   if (response?.status === 422) {
     if (box === mine) draw(await response.text());
     else toast("The change was not saved, because the value is not valid.");
     return;
   }
-  if (!response?.ok) {
+  if (response?.status !== 204) { // such as the page to sign in
     toast("The change could not be saved. Try again.");
     return;
   }
   if (box === mine) close();
-  await refresh(from.closest("tr[id], header[id]"), from.dataset.label);
+  await refresh(origin);
 }
 
 // refresh draws the changed part of the page again, and returns the focus to it.
-async function refresh(part, label) {
+async function refresh(origin) {
   const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
-  const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
-  const fresh = page && page.getElementById(part.id);
-  if (!fresh) {
+  if (!answer) return; // the reader follows a link
+  const page = answer.ok && new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = page && page.getElementById(origin.part);
+  const target = document.getElementById(origin.part);
+  if (!fresh || !target) {
     location.reload(); // such as a row that the query no longer finds
     return;
   }
-  const target = document.getElementById(part.id);
   await htmx.swap({ sourceElement: target, target, text: fresh.outerHTML, swap: "outerMorph" });
   announce("Saved");
-  const now = document.getElementById(part.id);
-  if (document.activeElement === document.body) now.querySelector(`[data-label="${label}"]`)?.focus({ preventScroll: true });
+  if (document.activeElement === document.body) linkOf(origin)?.focus({ preventScroll: true });
 }
