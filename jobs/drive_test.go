@@ -64,5 +64,6 @@ func TestADriveEndsWithItsTerm(t *testing.T) {
 	e.Register(`{name: quick, version: 1.0.0, operators: [{name: one, type: noop}]}`)
 	launched, _, err := e.Service.Launches.Launch(e.Ctx, execution.LaunchRequest{Workflow: "quick", Priority: query.Normal})
 	require.NoError(t, err)
+	require.NoError(t, e.Service.Driver.TakeOver(e.Ctx, 0))
 	require.ErrorIs(t, jobs.WorkInEndedTerm(e.Ctx, e.Service.Driver, launched.ID), river.JobSnooze(0))
 }
