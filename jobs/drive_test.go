@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/engine/enginetest"
@@ -57,13 +56,40 @@ func TestClientDrivesDuringTerms(t *testing.T) {
 	until(gated, query.Cancelled)
 }
 
-// TestADriveEndsWithItsTerm: a drive that its term cancels costs no attempt and stores no error.
+// TestADriveEndsWithItsTerm: a drive that cannot save its state in time ends with the term. It costs no
+// attempt, and the next term drives the execution.
 func TestADriveEndsWithItsTerm(t *testing.T) {
 	t.Parallel()
 	e := enginetest.New(t)
 	e.Register(`{name: quick, version: 1.0.0, operators: [{name: one, type: noop}]}`)
+	client := e.Start(jobs.WorkQueues()...)
 	launched, _, err := e.Service.Launches.Launch(e.Ctx, execution.LaunchRequest{Workflow: "quick", Priority: query.Normal})
 	require.NoError(t, err)
+	lock, err := e.Pool.Begin(e.Ctx)
+	require.NoError(t, err)
+	defer func() { _ = lock.Rollback(e.Ctx) }()
+	_, err = lock.Exec(e.Ctx, "LOCK TABLE nodes IN SHARE MODE")
+	require.NoError(t, err)
 	require.NoError(t, e.Service.Driver.TakeOver(e.Ctx, 0))
-	require.ErrorIs(t, jobs.WorkInEndedTerm(e.Ctx, e.Service.Driver, launched.ID), river.JobSnooze(0))
+	require.NoError(t, client.Drive(e.Ctx))
+	require.Eventually(t, func() bool {
+		var waits bool
+		const waiting = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'nodes'::regclass AND NOT granted)"
+		return e.Pool.QueryRow(e.Ctx, waiting).Scan(&waits) == nil && waits
+	}, 30*time.Second, 5*time.Millisecond)
+
+	require.NoError(t, client.StopDriving(e.Ctx))
+	require.Eventually(t, func() bool {
+		var unharmed bool
+		const job = "SELECT state = 'available' AND attempt = 0 AND errors IS NULL FROM river_job WHERE queue = $1 AND args->>'execution_id' = $2 ORDER BY id LIMIT 1"
+		return e.Pool.QueryRow(e.Ctx, job, execution.QueueAdvance, launched.ID.String()).Scan(&unharmed) == nil && unharmed
+	}, 10*time.Second, 5*time.Millisecond)
+
+	require.NoError(t, lock.Rollback(e.Ctx))
+	require.NoError(t, e.Service.Driver.TakeOver(e.Ctx, 0))
+	require.NoError(t, client.Drive(e.Ctx))
+	require.Eventually(t, func() bool {
+		now, err := e.Service.Get(e.Ctx, launched.ID)
+		return err == nil && now.Status == query.Succeeded
+	}, 30*time.Second, 5*time.Millisecond)
 }
