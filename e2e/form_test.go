@@ -173,7 +173,7 @@ func TestFormAsJSON(t *testing.T) {
 		click(t, button(page, "Apply to the form"))
 	}
 	paste("none")
-	holds(t, page.Locator(".error-summary"), "The form cannot show this")
+	holds(t, page.Locator(".error-summary"), "The form cannot show these values")
 	paste([]any{})
 	hasValue(t, input(page, "epochs"), "7")
 	hasValue(t, input(page, "shape.named.name"), "x")

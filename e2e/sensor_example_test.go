@@ -35,20 +35,13 @@ func TestTheExampleOfASensor(t *testing.T) {
 	require.NoError(t, err)
 	s.register(t, strings.NewReplacer("interval: 30s", "interval: 1s", "interval: 10s", "interval: 1s").Replace(string(example)))
 	id := s.launch(t, "sales.arrival", map[string]any{"api": "sales-api", "store": "sales-files", "day": "2026-11-30"})
+	page := openOn(t, s, options{})
 	last := func(node, result string) {
 		t.Helper()
-		eventually(t, "the poll of "+node, func() (string, bool) {
-			var n struct {
-				State   string `json:"state"`
-				Polling struct {
-					Last string `json:"last"`
-				} `json:"polling"`
-			}
-			s.api(t, http.MethodGet, "/executions/"+id+"/nodes/"+node, nil, &n)
-			return n.State + " " + n.Polling.Last, strings.Contains(n.Polling.Last, result)
-		})
+		visit(t, page, "/executions/"+id+"/nodes/"+node)
+		holds(t, page.Locator("body"), result)
 	}
-	last("loaded", `body.state == "done"`)
+	last("loaded", `which does not meet the condition body.state == "done"`)
 	require.Equal(t, "/loads/2026-11-30", requested.Load())
 	done.Store(true)
 	last("file", "The bucket landing has no object sales/2026-11-30.csv.")

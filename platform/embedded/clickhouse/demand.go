@@ -155,7 +155,7 @@ func (e *Engine) works(ctx context.Context) bool {
 	return err != nil || strings.TrimSpace(answer) != "0" // an engine without an answer is restarted by its supervisor
 }
 
-// Check reports whether the engine responds or rests, also if it begins to rest meanwhile. It does not
+// Check reports whether the engine responds or rests, even if it begins to rest meanwhile. It does not
 // start the engine, and is no use of it.
 func (e *Engine) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
