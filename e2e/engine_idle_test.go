@@ -41,7 +41,7 @@ func TestIdleClickHouseStops(t *testing.T) {
 		require.Contains(t, bodies[i], want, paths[i])
 	}
 
-	page := openOn(t, s, options{})
+	page := openOn(t, s, options{tolerates: whileUnreachable()})
 	s.untilClickHouseStops(t)
 	visit(t, page, "/executions/"+id)
 	holds(t, page.Locator("#logs .log"), "epoch 3/3")
