@@ -70,7 +70,7 @@ func TestForksOutliveTheirParent(t *testing.T) {
 	}
 	// The runner notices the end itself, or because its request for the next fork gets no answer.
 	eventually(t, "the end of the warm process", func() bool {
-		return strings.Contains(b.log.String(), "ended by itself") || strings.Contains(b.log.String(), "does not fork: request a fork: EOF")
+		return strings.Contains(b.log.String(), "ended unexpectedly") || strings.Contains(b.log.String(), "does not fork: request a fork: EOF")
 	})
 	if lines := b.output(t, script("next", forkedHere)); lines[0] != "True" {
 		t.Errorf("the next attempt wrote %q", lines)
