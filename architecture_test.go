@@ -40,7 +40,7 @@ const allGroups = "k8s.io/client-go/kubernetes k8s.io/client-go/informers/..."
 func table() []rule {
 	return []rule{
 		// 0: no imports of this module
-		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testserver platform/release platform/units engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron data/markdown docs"},
+		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testlog platform/testserver platform/release platform/units engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron data/markdown docs"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,31 +11,14 @@ import (
 
 	"github.com/flowforge/flowforge/engine/enginetest"
 	"github.com/flowforge/flowforge/jobs"
+	"github.com/flowforge/flowforge/platform/testlog"
 )
-
-// journal keeps what is logged.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(p []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(p)
-}
-
-func (j *journal) String() string {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.String()
-}
 
 // TestAStopAfterTheStartLogsNothing: River inserts its periodic jobs up to a second after it became the
 // leader. A stop before that is not an error.
 func TestAStopAfterTheStartLogsNothing(t *testing.T) {
 	t.Parallel()
-	e, found := enginetest.New(t), &journal{}
+	e, found := enginetest.New(t), &testlog.Buffer{}
 	for range 5 {
 		client, err := jobs.NewClient(jobs.Config{Pool: e.Pool, Executions: e.Service, Log: slog.New(quiet{slog.NewTextHandler(found, nil)})})
 		require.NoError(t, err)
@@ -75,7 +56,7 @@ func TestQuiet(t *testing.T) {
 		{t.Context(), slog.LevelWarn, "slow", false},
 		{t.Context(), slog.LevelInfo, "10 jobs", true},
 	} {
-		found := &journal{}
+		found := &testlog.Buffer{}
 		slog.New(quiet{slog.NewTextHandler(found, nil)}).Log(c.ctx, c.level, "maintenance", "error", c.err)
 		require.Equal(t, c.omitted, found.String() == "", "%v: %v", c.level, c.err)
 	}

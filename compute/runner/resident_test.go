@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
+
+	"github.com/flowforge/flowforge/platform/testlog"
 )
 
 func residentForTest(dir string) error {
@@ -56,7 +58,7 @@ open(home + "/left", "w").close(); os.environ["LEAK"] = "1"
 		server.queue = append(server.queue, spec)
 		server.mu.Unlock()
 	}
-	var log lockedBuffer
+	var log testlog.Buffer
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), residentVariable+"="+shortTempDir(t), "RUNNER_TEST_SOCKET="+server.socket)
 	cmd.Stderr = &log

@@ -8,11 +8,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"connectrpc.com/connect"
 
+	"github.com/flowforge/flowforge/platform/testlog"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 	"github.com/flowforge/flowforge/proto/flowforge/v1/flowforgev1connect"
@@ -22,30 +22,12 @@ import (
 type warmBundle struct {
 	*supervisorProcess
 	server *taskServer
-	log    *lockedBuffer
-}
-
-// lockedBuffer is what a process has written.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log    *testlog.Buffer
 }
 
 func startWarm(t testing.TB) *warmBundle {
 	t.Helper()
-	b := &warmBundle{server: newTaskServer(t), log: &lockedBuffer{}}
+	b := &warmBundle{server: newTaskServer(t), log: &testlog.Buffer{}}
 	cmd := exec.Command(os.Args[0])
 	p := &supervisorProcess{cmd: cmd, dir: shortTempDir(t)}
 	cmd.Env = append(os.Environ(), serveVariable+"="+p.dir, "RUNNER_TEST_SOCKET="+b.server.socket)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
+	"github.com/flowforge/flowforge/platform/testlog"
 )
 
 // reasonOf waits until a node has a reason with the code.
@@ -261,7 +260,7 @@ operators:
 // and a budget. All of them end, and there is no deadlock.
 func TestBreakerUnderLoad(t *testing.T) {
 	t.Parallel()
-	var log lockedBuffer
+	var log testlog.Buffer
 	b := setup(t, func(c *execution.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	dir := t.TempDir()
 	doc := fmt.Sprintf(`
@@ -303,22 +302,4 @@ operators:
 	for _, id := range ids {
 		b.checkLeftovers(id)
 	}
-}
-
-// lockedBuffer is a buffer for concurrent writers.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -1,10 +1,8 @@
 package sweep_test
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,32 +10,15 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/sweep"
+	"github.com/flowforge/flowforge/platform/testlog"
 )
-
-// lockedBuffer is a log that several goroutines write.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
 
 // TestAnUnreadableSweepIsSetAside: it says so, hides no other sweep, is logged once and is left alone
 // until a user resumes it.
 func TestAnUnreadableSweepIsSetAside(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	log := &lockedBuffer{}
+	log := &testlog.Buffer{}
 	b.config.Logger = slog.New(slog.NewTextHandler(log, nil))
 	b.sweeps = sweep.New(b.config)
 	sw := b.create(spec(3, sweep.Random))
