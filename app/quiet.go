@@ -8,8 +8,8 @@ import (
 )
 
 // quiet forwards only warnings and errors: River logs the number of finished jobs every few seconds.
-// A stop within seconds of the start is no error either: River delays its periodic jobs a little after
-// the start, and reports as an error that it could not insert them after the stop.
+// It also drops errors that a stop within seconds of the start causes: River inserts its periodic jobs
+// a little after the start, and reports an error if it was stopped before.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {

@@ -10,7 +10,7 @@ import (
 )
 
 // Drive makes a client of other queues also process those of the scheduler, until StopDriving. A
-// second client would need its own timers and sessions, also while there is nothing to do.
+// second client would need its own timers and sessions, even while there is nothing to do.
 func (c *Client) Drive(ctx context.Context) error {
 	if err := c.removeDriveQueues(ctx); err != nil {
 		return err

@@ -182,7 +182,7 @@ type driveWorker struct {
 // Timeout disables the timeout, because a drive loop ends by itself.
 func (w *driveWorker) Timeout(*river.Job[execution.DriveArgs]) time.Duration { return -1 }
 
-// Work drives one execution. A drive that ends with its term is no failed attempt.
+// Work drives one execution. A drive that ends with its term is not a failed attempt.
 func (w *driveWorker) Work(ctx context.Context, job *river.Job[execution.DriveArgs]) error {
 	ctx, release, ended := w.term.bound(ctx)
 	defer release()

@@ -7,7 +7,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// await waits until ClickHouse is started. It stays so until end is called.
+// await waits until ClickHouse has started. ClickHouse keeps running until end is called.
 type await func(context.Context) (end func(), err error)
 
 // open prepares connections whose statements wait for await, if there is one, before the limit of a

@@ -146,7 +146,7 @@ func (e *Engine) untilIdle(ctx context.Context) bool {
 	}
 }
 
-// works reports whether the engine merges or rewrites data, which a stop would undo.
+// works reports whether the engine is merging or rewriting data, which a stop would discard.
 func (e *Engine) works(ctx context.Context) bool {
 	const query = "SELECT (SELECT count() FROM system.merges) + (SELECT count() FROM system.mutations WHERE NOT is_done)"
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -156,7 +156,7 @@ func (e *Engine) works(ctx context.Context) bool {
 }
 
 // Check reports whether the engine responds or rests, even if it begins to rest meanwhile. It does not
-// start the engine, and is no use of it.
+// start the engine, and does not count as use.
 func (e *Engine) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -183,7 +183,7 @@ func (e *Engine) responds(ctx context.Context) error {
 	return err
 }
 
-// get returns the answer of the engine to a request that is no use of it.
+// get returns the response to a request that does not count as use.
 func (e *Engine) get(ctx context.Context, path string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine"+path, http.NoBody)
 	if err != nil {
