@@ -231,8 +231,13 @@ func modelOf(t *testing.T, execution string) string {
 		} `json:"artifacts"`
 	}
 	shared.server.api(t, http.MethodGet, "/executions/"+execution+"/artifacts", nil, &found)
-	require.Len(t, found.Artifacts, 1)
-	return found.Artifacts[0].ID
+	for _, a := range found.Artifacts {
+		if a.Type == "Model" {
+			return a.ID
+		}
+	}
+	require.Fail(t, "the execution has no model", "%v", found.Artifacts)
+	return ""
 }
 
 // storyLineage goes from a model to the data that it was made from, and on to all that the data made.

@@ -22,7 +22,6 @@ import (
 )
 
 const (
-	sourceSteps      = 6   // above a version
 	sourceItems      = 200 // above a version
 	differencesShown = 40  // of one kind
 )
@@ -147,7 +146,7 @@ func (h *Pages) sources(ctx context.Context, x *shown) (views.ModelDifferences, 
 	rows := map[string]*views.ModelDifference{}
 	partial := false
 	for side, v := range []*registry.Version{x.against, x.version} {
-		found, err := h.Lineage.Trace(ctx, lineage.Request{Of: "model:" + x.model.Name + "@" + v.Version, Up: sourceSteps, Items: sourceItems})
+		found, err := h.Lineage.Trace(ctx, lineage.Request{Of: "model:" + x.model.Name + "@" + v.Version, Up: lineage.MaxSteps, Items: sourceItems})
 		if apperr.Is(err, apperr.NotFound) {
 			continue
 		}
@@ -157,7 +156,7 @@ func (h *Pages) sources(ctx context.Context, x *shown) (views.ModelDifferences, 
 		if err != nil {
 			return d, err
 		}
-		partial = partial || found.Cut
+		partial = partial || found.Cut || slices.ContainsFunc(found.Items, func(i lineage.Item) bool { return i.Before.Items > 0 })
 		for _, item := range found.Items {
 			if item.Key == found.Focus.Key || !slices.Contains([]lineage.Kind{lineage.KindDataset, lineage.KindFeatureSet, lineage.KindModel, lineage.KindFile}, item.Kind) {
 				continue
