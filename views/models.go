@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"strconv"
 
 	"github.com/flowforge/flowforge/views/ui"
 )
@@ -147,3 +148,8 @@ func ModelRequestURL(name, id string) string { return ModelFormURL(name, "reques
 
 // RegisterArtifactURL registers an artifact as a version of a model or a dataset.
 func RegisterArtifactURL(artifact string) string { return ArtifactURL(artifact) + "/register" }
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
+}
