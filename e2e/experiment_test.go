@@ -221,8 +221,14 @@ func storyGrid(t *testing.T, ids []string) {
 	noSidewaysScroll(t, phone)
 }
 
-// modelOf is the artifact of the model of an execution.
+// modelOf returns the ID of the model that an execution produced.
 func modelOf(t *testing.T, execution string) string {
+	t.Helper()
+	return artifactOf(t, execution, "Model")
+}
+
+// artifactOf returns the ID of the first artifact of a type that an execution produced.
+func artifactOf(t *testing.T, execution, kind string) string {
 	t.Helper()
 	var found struct {
 		Artifacts []struct {
@@ -232,11 +238,11 @@ func modelOf(t *testing.T, execution string) string {
 	}
 	shared.server.api(t, http.MethodGet, "/executions/"+execution+"/artifacts", nil, &found)
 	for _, a := range found.Artifacts {
-		if a.Type == "Model" {
+		if a.Type == kind {
 			return a.ID
 		}
 	}
-	require.Fail(t, "the execution has no model", "%v", found.Artifacts)
+	require.Fail(t, "the execution has no artifact of this type", "%s: %v", kind, found.Artifacts)
 	return ""
 }
 

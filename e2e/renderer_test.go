@@ -28,7 +28,7 @@ func TestRenderersOfTheExamples(t *testing.T) {
 	require.Equal(t, "SUCCEEDED", s.wait(t, id, ended).Status)
 	require.Equal(t, "magma", s.inputsOf(t, id)["colors"])
 
-	visit(t, page, "/artifacts/"+modelOf(t, id))
+	visit(t, page, "/artifacts/"+artifactOf(t, id, "PointCloud"))
 	cloud := page.FrameLocator("iframe.renderer-frame")
 	visible(t, cloud.Locator("canvas"))
 	holds(t, cloud.GetByRole("status"), "2,000 points")
