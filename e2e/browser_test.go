@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,6 +22,9 @@ type options struct {
 
 // open returns a signed-in page of the shared server. A console error or an exception in
 // the page fails the test; a failed test keeps its trace.
+// traced records Playwright's trace of every page, which takes much of the browser's time.
+var traced = os.Getenv("FLOWFORGE_TEST_TRACE") != ""
+
 func open(t *testing.T, o options) playwright.Page {
 	t.Helper()
 	return openOn(t, shared.server, o)
@@ -40,7 +44,9 @@ func openOn(t *testing.T, s *server, o options) playwright.Page {
 		Viewport: &playwright.Size{Width: o.width, Height: 900}, ReducedMotion: playwright.ReducedMotionReduce, TimezoneId: new("Europe/Helsinki"),
 	})
 	require.NoError(t, err)
-	require.NoError(t, context.Tracing().Start(playwright.TracingStartOptions{Screenshots: new(true), Snapshots: new(true)}))
+	if traced {
+		require.NoError(t, context.Tracing().Start(playwright.TracingStartOptions{Screenshots: new(true), Snapshots: new(true)}))
+	}
 	page, err := context.NewPage()
 	require.NoError(t, err)
 	page.OnConsole(func(m playwright.ConsoleMessage) {
@@ -53,7 +59,9 @@ func openOn(t *testing.T, s *server, o options) playwright.Page {
 		if t.Failed() {
 			name := strings.ReplaceAll(t.Name(), "/", "_")
 			_, _ = page.Screenshot(playwright.PageScreenshotOptions{Path: new(filepath.Join("out", name+".png")), FullPage: new(true)})
-			_ = context.Tracing().Stop(filepath.Join("out", name+".zip"))
+			if traced {
+				_ = context.Tracing().Stop(filepath.Join("out", name+".zip"))
+			}
 		}
 		_ = context.Close()
 	})

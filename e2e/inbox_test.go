@@ -98,7 +98,10 @@ func TestNotificationSettings(t *testing.T) {
 	}
 
 	page := openOn(t, s, options{})
-	require.NoError(t, page.Context().GrantPermissions([]string{"notifications"}))
+	// The headless shell denies notifications, whatever permissions a test grants.
+	require.NoError(t, page.AddInitScript(playwright.Script{Content: new(`
+		Object.defineProperty(Notification, "permission", { get: () => "granted" });
+		Notification.requestPermission = async () => "granted";`)}))
 	visit(t, page, "/account/notifications")
 	desktop := page.Locator("[data-desktop]")
 	click(t, desktop.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Turn on"}))

@@ -32,8 +32,10 @@ func click(t *testing.T, l playwright.Locator) {
 	require.NoError(t, l.Click())
 }
 
+// press presses keys when the page has loaded, because its scripts handle them.
 func press(t *testing.T, page playwright.Page, keys ...string) {
 	t.Helper()
+	require.NoError(t, page.WaitForLoadState())
 	for _, key := range keys {
 		require.NoError(t, page.Keyboard().Press(key))
 	}
