@@ -221,7 +221,7 @@ func (c *reporter) deliver(ctx context.Context, reports []*flowforgev1.AttemptRe
 	}
 }
 
-// deliverSingly finds the report that the server refuses as invalid and drops it:
+// deliverSingly finds the report that the server rejects as invalid and drops it:
 // repeating it would block all others forever.
 func (c *reporter) deliverSingly(ctx context.Context, reports []*flowforgev1.AttemptReport, cause error) ([]*flowforgev1.ReportResult, bool) {
 	if len(reports) == 1 {

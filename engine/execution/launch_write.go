@@ -121,7 +121,7 @@ func without(list []*launch, refusal func(*launch) error) ([]*launch, error) {
 }
 
 // holdProjects locks the projects until the transaction ends, so that they cannot be archived
-// between the launch and its commit. It refuses launches in archived projects.
+// between the launch and its commit. It rejects launches in archived projects.
 func holdProjects(ctx context.Context, q *db.Queries, list []*launch) ([]*launch, error) {
 	if len(list) == 0 {
 		return nil, nil
