@@ -108,7 +108,6 @@ const maxMethods = 50
 // large are the types with more methods, and their limits. Split a type before it needs more.
 func large() map[string]int {
 	return map[string]int{
-		"engine/dag.Run":        70,
 		"engine/execution.loop": 70, // steps of the drive loop; its features are components
 	}
 }
