@@ -249,7 +249,7 @@ func TestReleaseHasNoGallery(t *testing.T) {
 	}
 }
 
-// TestImportsBite checks that the table refuses forbidden imports.
+// TestImportsBite checks that the table rejects forbidden imports.
 func TestImportsBite(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -10,11 +10,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // betterNames maps names that readers cannot guess to standard terms.
-func betterNames() map[string]string {
+var betterNames = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"PutAway": "Dismiss", "letGo": "release", "goOn": "carryOver", "giveWay": "yield",
 		"courier": "reporter", "crew": "containers", "obey": "applyCommand", "unpark": "takeIdle",
@@ -37,11 +38,11 @@ func betterNames() map[string]string {
 		"begunBy": "launchMessage", "begunRow": "startedRow", "FlushBegun": "FlushStarted", "eachComing": "eachUpcoming",
 		"_hurry": "_flush_now",
 	}
-}
+})
 
 // betterWords maps words of names to standard terms. They are excluded in every name, such
 // as asked in askedAt.
-func betterWords() map[string]string {
+var betterWords = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"asked": "requested, looked up", "asks": "requests", "told": "reported, notified", "untold": "omitted",
 		"tells": "reports, lists", "said": "present, message, described", "wanted": "requested, expected, selected",
@@ -49,7 +50,7 @@ func betterWords() map[string]string {
 		"gist": "summary", "hush": "secret value", "deed": "action", "deeds": "actions", "culprit": "failure source",
 		"lessons": "recorded values",
 	}
-}
+})
 
 func TestNamesAreStandardTerms(t *testing.T) {
 	t.Parallel()

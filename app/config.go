@@ -51,7 +51,7 @@ type Config struct {
 
 	SpoolMaxBytes int64 // maximum size of the logs and metrics that wait on disk for ClickHouse
 	// LocalImages is how commands with an image are handled if tasks run as local
-	// processes: "" refuses them, "host" runs them on this machine without the image.
+	// processes: "" rejects them, "host" runs them on this machine without the image.
 	LocalImages      string
 	LogRetentionDays int // age at which log lines and metrics are dropped
 

@@ -67,7 +67,7 @@ func newKubeTokens(config kube.Config, p *parts) (*kubeTokens, error) {
 	}, nil
 }
 
-// checkTokenAccounts refuses accounts that could never sign in.
+// checkTokenAccounts rejects accounts that could never sign in.
 func checkTokenAccounts(accounts []kube.TokenAccount) error {
 	for _, account := range accounts {
 		if !slices.ContainsFunc(auth.Grants(), func(g auth.Grant) bool { return g.Role == account.Role }) {

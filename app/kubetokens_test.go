@@ -92,7 +92,7 @@ func TestKubernetesTokens(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Unauthenticated), "%v", err)
 }
 
-// TestTokenAccountsThatCannotSignIn: the server refuses them at its start.
+// TestTokenAccountsThatCannotSignIn: the server rejects them at its start.
 func TestTokenAccountsThatCannotSignIn(t *testing.T) {
 	t.Parallel()
 	account := kube.TokenAccount{Namespace: "ci", Name: strings.Repeat("a", tenancy.MaxName-len("ci:")), Project: "vision", Role: auth.ProjectDev}

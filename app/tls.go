@@ -114,7 +114,7 @@ func (a *App) serveInternal(p *parts) {
 	a.life.serveTLS(a.internalListener, a.monitoring.observed(sent), a.certs.internal.Server())
 }
 
-// fromOutside refuses requests that only servers with certificates may send.
+// fromOutside rejects requests that only servers with certificates may send.
 func (a *App) fromOutside(site http.Handler) http.Handler {
 	if a.internalListener == nil {
 		return site

@@ -46,7 +46,7 @@ func OpenPooled(ctx context.Context, url, application string) (*pgxpool.Pool, er
 }
 
 // NewReadOnly returns a pool for the address of a replica. It connects when it is used, so the server
-// may be down. Sessions cannot write; if the address is a pooler, the replica itself refuses writes.
+// may be down. Sessions cannot write; if the address is a pooler, the replica itself rejects writes.
 func NewReadOnly(ctx context.Context, url, application string, pooled bool) (*pgxpool.Pool, error) {
 	return newPool(ctx, url, func(c *pgxpool.Config) {
 		if pooled {

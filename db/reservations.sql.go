@@ -406,17 +406,27 @@ func (q *Queries) ListSilent(ctx context.Context, now time.Time, launcher string
 }
 
 const loadReports = `-- name: LoadReports :many
-SELECT node_index, attempt, report FROM reports WHERE execution_id = $1 ORDER BY received_at
+SELECT r.node_index, r.attempt, r.report, r.total
+FROM (
+    SELECT node_index, attempt, report, received_at, count(*) OVER () AS total,
+        sum(octet_length(report)) OVER (ORDER BY received_at, node_index, attempt) - octet_length(report) AS bytes_before
+    FROM reports WHERE execution_id = $1
+) r
+WHERE r.bytes_before < $2::bigint
+ORDER BY r.received_at, r.node_index, r.attempt
 `
 
 type LoadReportsRow struct {
 	NodeIndex int32
 	Attempt   int32
 	Report    []byte
+	Total     int64
 }
 
-func (q *Queries) LoadReports(ctx context.Context, executionID uuid.UUID) ([]LoadReportsRow, error) {
-	rows, err := q.db.Query(ctx, loadReports, executionID)
+// Returns the oldest reports of an execution until they have most_bytes bytes, at least one, and how many
+// there are in total.
+func (q *Queries) LoadReports(ctx context.Context, executionID uuid.UUID, mostBytes int64) ([]LoadReportsRow, error) {
+	rows, err := q.db.Query(ctx, loadReports, executionID, mostBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -424,7 +434,12 @@ func (q *Queries) LoadReports(ctx context.Context, executionID uuid.UUID) ([]Loa
 	var items []LoadReportsRow
 	for rows.Next() {
 		var i LoadReportsRow
-		if err := rows.Scan(&i.NodeIndex, &i.Attempt, &i.Report); err != nil {
+		if err := rows.Scan(
+			&i.NodeIndex,
+			&i.Attempt,
+			&i.Report,
+			&i.Total,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -11,7 +11,7 @@ import (
 )
 
 // TestOptionsComeFromARun: an operator lists the options of an input, as a process; the form completes
-// them and shows their age, refreshes them on request, the command line lists them, a launch refuses
+// them and shows their age, refreshes them on request, the command line lists them, a launch rejects
 // others, and a failure links to its execution.
 func TestOptionsComeFromARun(t *testing.T) {
 	t.Parallel()

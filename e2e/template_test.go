@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestANotificationTemplate is written with a live preview, refuses an unknown variable, is sent as a
+// TestANotificationTemplate is written with a live preview, rejects an unknown variable, is sent as a
 // test, and is used for the next message.
 func TestANotificationTemplate(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/data/artifact/s3test"
 )
 
-// TestATrigger is made in the form, refuses a wrong filter without losing anything, is tested, and
+// TestATrigger is made in the form, rejects a wrong filter without losing anything, is tested, and
 // launches when its webhook arrives.
 func TestATrigger(t *testing.T) {
 	t.Parallel()

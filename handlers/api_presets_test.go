@@ -10,7 +10,7 @@ import (
 )
 
 // TestPresetsByTheAPI: a launch takes the values of a preset, inputs of the request come first,
-// and a value that the version does not accept refuses the launch unless it is replaced.
+// and a value that the version does not accept fails the launch unless it is replaced.
 func TestPresetsByTheAPI(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

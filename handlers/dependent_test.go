@@ -21,7 +21,7 @@ operators:
 `
 
 // TestRulesDecideLaunches: the form keeps the value of a hidden field and does not launch it; the
-// API refuses it.
+// API rejects it.
 func TestRulesDecideLaunches(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -121,7 +121,7 @@ type role struct {
 	admin    bool // of the installation
 	stranger bool // of another tenant
 	signedIn bool
-	token    bool // shows a bearer token that the site refuses
+	token    bool // shows a bearer token that the site rejects
 	task     bool
 	all      bool // holds every action at its level
 	key      bool // an API key, which does not reach the account of its owner
@@ -270,7 +270,7 @@ func TestEveryRouteHasARow(t *testing.T) {
 			return nil // public, with any method
 		}
 		if strings.HasPrefix(route, "/flowforge.v1.") && method != http.MethodPost {
-			return nil // the protocol refuses other methods itself
+			return nil // the protocol rejects other methods itself
 		}
 		seen[method+" "+route] = true
 		if !rows[method+" "+route] {

@@ -32,7 +32,7 @@ operators:
 `
 
 // TestOptionsOfInputs: the page and the API list the options of a list and of a query for the values
-// of the other inputs, and a launch refuses other values.
+// of the other inputs, and a launch rejects other values.
 func TestOptionsOfInputs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

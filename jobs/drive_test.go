@@ -1,6 +1,7 @@
 package jobs_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -78,7 +79,9 @@ func TestADriveEndsWithItsTerm(t *testing.T) {
 		return e.Pool.QueryRow(e.Ctx, waiting).Scan(&waits) == nil && waits
 	}, 30*time.Second, 5*time.Millisecond)
 
-	require.NoError(t, client.StopDriving(e.Ctx))
+	stopping, cancel := context.WithTimeout(e.Ctx, 10*time.Second)
+	defer cancel()
+	require.NoError(t, client.StopDriving(stopping), "the drive ends before the stop times out")
 	require.Eventually(t, func() bool {
 		var unharmed bool
 		const job = "SELECT state = 'available' AND attempt = 0 AND errors IS NULL FROM river_job WHERE queue = $1 AND args->>'execution_id' = $2 ORDER BY id LIMIT 1"

@@ -63,7 +63,7 @@ func (s Schema) checkDependent(c *checker, values map[string]any) map[string]any
 // normalizeDependent checks each field after those that its rules read. Problems come in the order
 // of the fields.
 func (s Schema) normalizeDependent(c *checker, values map[string]any) (map[string]any, map[string]State) {
-	order, _ := ruleOrder(s.Fields) // registration refuses circles
+	order, _ := ruleOrder(s.Fields) // registration rejects cycles
 	out, states := make(map[string]any, len(s.Fields)), map[string]State{}
 	scope, faulty, found := map[string]any{}, map[string]bool{}, make([][]Problem, len(s.Fields))
 	for _, f := range s.Fields {

@@ -55,7 +55,7 @@ func canonicalJSON(c *checker, t *Type, path string, v any, depth int) any {
 	return c.wrong(t, path, v)
 }
 
-// checkText refuses a text that Postgres cannot store.
+// checkText rejects a text that Postgres cannot store.
 func checkText(c *checker, path, s string) {
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		c.problem(path, "The text contains invalid characters. Enter plain text.")

@@ -132,7 +132,7 @@ func readName(path []string, fields []Field) string {
 }
 
 // ruleProblems checks the rules of a whole schema: that what they read exists, and that they do
-// not depend on each other in a circle.
+// not depend on each other in a cycle.
 func ruleProblems(fields []Field, nodes []nodeField) []error {
 	var problems []error
 	for i, f := range fields {
@@ -145,16 +145,16 @@ func ruleProblems(fields []Field, nodes []nodeField) []error {
 	if len(problems) > 0 {
 		return problems
 	}
-	if _, circle := ruleOrder(fields); circle != nil {
-		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == circle[0] })
-		problems = append(problems, nodes[i].location.errorf("the rules of these fields depend on each other: %s", strings.Join(circle, " → ")))
+	if _, cycle := ruleOrder(fields); cycle != nil {
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == cycle[0] })
+		problems = append(problems, nodes[i].location.errorf("the rules of these fields depend on each other: %s", strings.Join(cycle, " → ")))
 	}
 	return problems
 }
 
 // ruleOrder sorts fields so that each comes after those that it reads. Otherwise it returns the
-// names of a circle, the first one also at its end.
-func ruleOrder(fields []Field) (order []int, circle []string) {
+// names of a cycle, the first one also at its end.
+func ruleOrder(fields []Field) (order []int, cycle []string) {
 	const visiting, done = 1, 2
 	state := make([]int, len(fields))
 	var path []string
@@ -204,7 +204,7 @@ func (s Schema) Following(names []string) map[string]bool {
 
 // InOrderOfRules returns the fields so that each comes after those that its rules read.
 func (s Schema) InOrderOfRules() []Field {
-	order, _ := ruleOrder(s.Fields) // registration refuses circles
+	order, _ := ruleOrder(s.Fields) // registration rejects cycles
 	out := make([]Field, len(order))
 	for i, at := range order {
 		out[i] = s.Fields[at]

@@ -133,7 +133,7 @@ func (s *Source) check(leaf *Type) error {
 	return s.checkTimes()
 }
 
-// only refuses keys that belong to other sources.
+// only rejects keys that belong to other sources.
 func (s *Source) only(kind string) error {
 	for _, k := range []struct {
 		name  string
@@ -183,7 +183,7 @@ func (s *Source) checkTable() error {
 	return nil
 }
 
-// checkAddress refuses addresses whose host depends on values.
+// checkAddress rejects addresses whose host depends on values.
 func (s *Source) checkAddress() error {
 	address := s.tagged["http"]
 	parsed, err := url.Parse(address.Start())
@@ -213,7 +213,7 @@ func (s *Source) checkPaths() error {
 	return nil
 }
 
-// checkDefault refuses a default that the list of options does not have.
+// checkDefault rejects a default that the list of options does not have.
 func (f *Field) checkDefault(n nodeField) error {
 	if f.Source == nil {
 		return nil

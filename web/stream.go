@@ -17,12 +17,19 @@ import (
 // keep the connection open.
 const KeepAlive = 15 * time.Second
 
+// sendLimit is how long a client may take to accept one event. Without a limit, a client that keeps its
+// connection and stops reading would hold its stream forever.
+const sendLimit = time.Minute
+
 // Stream writes server-sent events (WHATWG HTML, section 9.2). One goroutine may
 // use it at a time.
 type Stream struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	last string
+
+	limit time.Duration // of one write
+	ended func() error  // not nil once the request has ended
 }
 
 // NewStream starts a response of events. The context of r ends once the credential of the
@@ -40,7 +47,7 @@ func NewStream(w http.ResponseWriter, r *http.Request, may func(context.Context)
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	watchOver(w, r, may)
-	return &Stream{w: w, rc: rc, last: LastEventID(r)}, rc.Flush()
+	return &Stream{w: w, rc: rc, last: LastEventID(r), limit: sendLimit, ended: r.Context().Err}, rc.Flush()
 }
 
 // LastEventID returns the id of the last event that the client of r received, or "".
@@ -91,6 +98,13 @@ func (s *Stream) SendComponent(ctx context.Context, event, id string, component 
 func (s *Stream) Ping() error { return s.write([]byte(":\n\n")) }
 
 func (s *Stream) write(b []byte) error {
+	if err := s.rc.SetWriteDeadline(time.Now().Add(s.limit)); err != nil {
+		return fmt.Errorf("limit event: %w", err)
+	}
+	defer func() { _ = s.rc.SetWriteDeadline(time.Time{}) }() // HTTP/2 would end a silent stream
+	if err := s.ended(); err != nil {                         // checked after the deadline is set, because the guard sets its own
+		return fmt.Errorf("write event: %w", err)
+	}
 	if _, err := s.w.Write(b); err != nil {
 		return fmt.Errorf("write event: %w", err)
 	}

@@ -2,12 +2,15 @@ package web
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -191,6 +194,32 @@ func TestStream(t *testing.T) {
 	}
 	require.Equal(t, []string{"id: 7", "data: after 6", "data: second", "", ":", ""}, lines)
 	client.CloseIdleConnections()
+}
+
+// TestStreamOfAStalledClient ends although the client keeps its connection.
+func TestStreamOfAStalledClient(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ended := make(chan error, 1)
+	srv := httptest.NewServer(Identify(b.site.Log(b.site.Handler(func(w http.ResponseWriter, r *http.Request) error {
+		s, err := NewStream(w, r, func(context.Context) error { return nil })
+		if err != nil {
+			return err
+		}
+		s.limit = 100 * time.Millisecond
+		for err == nil {
+			err = s.Send("", "", bytes.Repeat([]byte("x"), 1<<20))
+		}
+		ended <- err
+		return nil
+	}))))
+	defer srv.Close()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", srv.Listener.Addr().String())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	require.NoError(t, err)
+	require.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
 }
 
 func TestRenderWritesNothingOnFailure(t *testing.T) {

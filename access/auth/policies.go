@@ -22,12 +22,15 @@ const (
 	policyInterval = 500 * time.Millisecond
 	// policySafety is the maximum time, if the watch of the database should miss a change.
 	policySafety = 5 * time.Second
+	// policyLimit bounds one load, so that a connection that hangs does not hold up later loads.
+	policyLimit = 5 * time.Second
 )
 
 // Policies decides which user may perform which action at which node, from a copy of
 // the tenancy tree and its memberships in memory. It is safe for concurrent use.
 type Policies struct {
 	pool      *pgxpool.Pool
+	limit     time.Duration // of one load
 	reloading sync.Mutex
 	current   atomic.Pointer[policySet]
 	changes   changes
@@ -49,7 +52,7 @@ func (p ProjectRef) Label() string {
 
 // NewPolicies returns the current policies of the database.
 func NewPolicies(ctx context.Context, pool *pgxpool.Pool) (*Policies, error) {
-	p := &Policies{pool: pool}
+	p := &Policies{pool: pool, limit: policyLimit}
 	return p, p.Reload(ctx)
 }
 
@@ -71,6 +74,8 @@ func (p *Policies) Run(ctx context.Context, watch *db.Watch) error {
 func (p *Policies) Reload(ctx context.Context) error {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, p.limit)
+	defer cancel()
 	version, err := db.New(p.pool).TenancyVersion(ctx)
 	if err != nil {
 		return fmt.Errorf("version of the tenancy: %w", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -214,4 +215,25 @@ func BenchmarkPolicies(b *testing.B) {
 		i++
 		policies.For(users[i%len(users)]).May(auth.ExecutionLaunch, projects[i%100*3+i%3])
 	}
+}
+
+// TestPoliciesThatCannotBeLoaded: a load ends although the database does not respond, and a later one
+// finds the change.
+func TestPoliciesThatCannotBeLoaded(t *testing.T) {
+	t.Parallel()
+	b := newTree(t)
+	policies, err := auth.NewPolicies(t.Context(), b.pool)
+	require.NoError(t, err)
+	policies.LimitLoads(100 * time.Millisecond)
+	lock, err := b.pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = lock.Rollback(t.Context()) }()
+	_, err = lock.Exec(t.Context(), "LOCK TABLE tenancy_version IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	require.ErrorIs(t, policies.Reload(context.WithoutCancel(t.Context())), context.DeadlineExceeded)
+	require.NoError(t, lock.Rollback(t.Context()))
+	policies.LimitLoads(time.Minute)
+	user := b.user(t, auth.Viewer, "one")
+	require.NoError(t, policies.Reload(t.Context()))
+	require.True(t, policies.For(user).May(auth.ExecutionRead, b.ids["one"]))
 }

@@ -76,7 +76,7 @@ var fieldName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
 
 // Dialer opens the connections of Test.
 type Dialer interface {
-	// Client returns a client that follows no redirects and refuses addresses to which the
+	// Client returns a client that follows no redirects and rejects addresses to which the
 	// server must not connect.
 	Client(timeout time.Duration) *http.Client
 	// DialContext opens a TCP connection with the same limits.

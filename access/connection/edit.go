@@ -12,7 +12,7 @@ import (
 	"github.com/flowforge/flowforge/typeregistry"
 )
 
-// Edit is a connection to store. Create refuses a name that exists.
+// Edit is a connection to store. Create rejects a name that exists.
 type Edit struct {
 	Name        string
 	Kind        string

@@ -80,7 +80,7 @@ func (s *Service) change(ctx context.Context, f func(q *db.Queries) error) error
 	return nil
 }
 
-// account returns the subject of ctx for actions on the whole account. It refuses API
+// account returns the subject of ctx for actions on the whole account. It rejects API
 // keys, which may be limited to a project or to reading.
 func account(ctx context.Context) (auth.Subject, error) {
 	subject, err := auth.SignedIn(ctx)

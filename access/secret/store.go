@@ -79,7 +79,7 @@ func (s *Service) Get(ctx context.Context, name string) (Secret, error) {
 	return list[i], nil
 }
 
-// Edit is a secret to store: a value, or a reference to one. Create refuses a name that exists.
+// Edit is a secret to store: a value, or a reference to one. Create rejects a name that exists.
 type Edit struct {
 	Name        string
 	Value       string

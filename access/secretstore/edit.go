@@ -100,7 +100,7 @@ func (s *Service) Offered(ctx context.Context) ([]Offered, error) {
 	return offered, nil
 }
 
-// Edit is a store to register. Create refuses a name that exists.
+// Edit is a store to register. Create rejects a name that exists.
 type Edit struct {
 	Name        string
 	Kind        string

@@ -13,7 +13,7 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 )
 
-// files are files of the server below a folder. The system refuses paths and links that leave it.
+// files are files of the server below a folder. The system rejects paths and links that leave it.
 type files struct{ dir string }
 
 func (f files) check(context.Context) (string, error) {

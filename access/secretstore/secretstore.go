@@ -88,7 +88,7 @@ const (
 
 // Dialer opens the connections to stores.
 type Dialer interface {
-	// Client returns a client that follows no redirects and refuses addresses to which the
+	// Client returns a client that follows no redirects and rejects addresses to which the
 	// server must not connect.
 	Client(timeout time.Duration) *http.Client
 }

@@ -251,7 +251,7 @@ func (s *Service) setArchived(ctx context.Context, id uuid.UUID, archived bool, 
 	return n, err
 }
 
-// mayArchive refuses a node that is still in use. Launches lock their project
+// mayArchive rejects a node that is still in use. Launches lock their project
 // (LockActiveProject), so none begins between this check and the commit.
 func mayArchive(ctx context.Context, q *db.Queries, n Node) error {
 	if n.Kind == Installation || slices.Contains([]uuid.UUID{auth.LocalTenant, auth.LocalTeam, auth.LocalProject}, n.ID) {

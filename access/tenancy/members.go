@@ -90,7 +90,7 @@ func mayAssign(subject auth.Subject, g auth.Grant, node uuid.UUID) bool {
 	return !slices.ContainsFunc(g.Actions, func(a auth.Action) bool { return !subject.May(a, node) })
 }
 
-// checkAssign refuses an unknown role, and one that allows more at node than the subject
+// checkAssign rejects an unknown role, and one that allows more at node than the subject
 // may do there: users can only give or remove permissions that they have.
 func checkAssign(subject auth.Subject, role string, node uuid.UUID) error {
 	grants := auth.Grants()
@@ -323,7 +323,7 @@ func (s *Service) mayUnassign(ctx context.Context, q *db.Queries, subject auth.S
 	return requireOtherAdmin(ctx, q, n, m.Role, role, []uuid.UUID{m.ID})
 }
 
-// requireOtherAdmin refuses to leave a tenant without a user who may add members when the
+// requireOtherAdmin returns an error if a tenant would have no user who may add members once the
 // memberships in without are removed or change their role.
 func requireOtherAdmin(ctx context.Context, q *db.Queries, n Node, from, to string, without []uuid.UUID) error {
 	admins := rolesWith(auth.MemberWrite)

@@ -212,7 +212,7 @@ func promotion(admin bool) userChange {
 	}
 }
 
-// lastAdmin refuses to lose the last administrator who signs in with a provider.
+// lastAdmin returns an error if id is the last administrator who signs in with a provider.
 // The local administrator, who needs the machine itself, does not count.
 func lastAdmin(ctx context.Context, q *db.Queries, id uuid.UUID) error {
 	others, err := q.CountOtherAdmins(ctx, id, auth.LocalAdmin)

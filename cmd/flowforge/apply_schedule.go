@@ -121,7 +121,7 @@ func readOn(fields map[string]json.RawMessage) error {
 	return nil
 }
 
-// readFields decodes fields, and refuses those that v does not have.
+// readFields decodes fields, and rejects those that v does not have.
 func readFields(fields map[string]json.RawMessage, v any) error {
 	raw, err := json.Marshal(fields)
 	if err != nil {

@@ -230,7 +230,7 @@ func (r *requester) fetchObject(ctx context.Context, request *flowforgev1.Signed
 	return size, errors.Join(err, file.Close())
 }
 
-// bucketError is the response of a store that refuses a request.
+// bucketError is the response of a store that rejects a request.
 type bucketError struct {
 	status  int
 	message string

@@ -173,7 +173,7 @@ func TestFolderKeys(t *testing.T) {
 	}
 }
 
-// TestUploadsThatFail: an output that its bucket refuses fails the attempt. If the command
+// TestUploadsThatFail: an output that its bucket rejects fails the attempt. If the command
 // has failed before, its own failure stays, and the output is kept.
 func TestUploadsThatFail(t *testing.T) {
 	t.Parallel()

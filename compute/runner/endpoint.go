@@ -127,7 +127,7 @@ func rpcError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// tokenRefused reports whether err means that the server refuses the token.
+// tokenRefused reports whether err means that the server rejects the token.
 func tokenRefused(err error) bool {
 	refused, ok := errors.AsType[*refusedError](err)
 	return ok && refused.status == http.StatusUnauthorized

@@ -290,7 +290,7 @@ func (g *gang) attributeFailure(a *attempt, e ending) ending {
 	return e
 }
 
-// call reports the state of this rank until the server responds or refuses.
+// call reports the state of this rank until the server responds or rejects.
 func (g *gang) call(ctx context.Context, a *attempt, message *flowforgev1.MeetRequest) ([]*flowforgev1.Member, error) {
 	message.TaskId, message.Rank, message.Pods, message.Address = a.spec.TaskId, int32(g.rank), int32(g.pods), g.address //nolint:gosec // small counts
 	g.mu.Lock()

@@ -39,7 +39,7 @@ type logQueue struct {
 	file     *os.File
 	read     int64 // offset of the first unsent frame
 	written  int64
-	gone     bool // the queue refuses entries
+	gone     bool // the queue rejects entries
 	ended    bool // the writer has ended: append does not block
 	dropped  int  // entries that could not be written
 }
@@ -206,7 +206,7 @@ func (q *logQueue) backlogged() bool {
 	return q.written > q.read
 }
 
-// abandon unblocks waiting writers and refuses further entries.
+// abandon unblocks waiting writers and rejects further entries.
 func (q *logQueue) abandon() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -56,18 +56,21 @@ func (o *outbox) due() (at time.Time, ok bool) {
 type reportBatch struct {
 	box     *outbox
 	reports []*flowforgev1.AttemptReport
+	size    int  // bytes of the reports
 	logs    bool // it includes entries of the log queue
 	end     bool // it includes the end
 	last    bool // call delivered when the server accepts it
 }
 
 // pack moves the due reports into a batch. An attempt that ends before its start was
-// reported reports only its end.
+// reported reports only its end. The batch has at most batchBytes and one more report; the rest
+// follows with the next one, and the end with the last.
 func (o *outbox) pack(now time.Time) reportBatch {
 	p := reportBatch{box: o}
 	add := func(r *flowforgev1.AttemptReport) {
 		r.TaskId, r.Token = o.taskID, o.token
 		p.reports = append(p.reports, r)
+		p.size += proto.Size(r)
 	}
 	if o.last {
 		o.started, o.heartbeat = nil, nil
@@ -87,12 +90,14 @@ func (o *outbox) pack(now time.Time) reportBatch {
 			Telemetry: &flowforgev1.Telemetry{Logs: entries, Last: o.follows && !more, PodName: o.pod, NodeName: o.machine},
 		}})
 	}
-	for _, t := range o.telemetry {
+	for len(o.telemetry) > 0 && p.size < batchBytes {
+		t := o.telemetry[0]
+		o.telemetry = o.telemetry[1:]
 		t.PodName, t.NodeName = o.pod, o.machine
 		add(&flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Telemetry{Telemetry: t}})
 	}
-	o.telemetry = nil
-	if o.finished != nil {
+	full := len(o.telemetry) > 0 || p.size >= batchBytes
+	if o.finished != nil && !full {
 		finished := proto.CloneOf(o.finished)
 		finished.LogFollows = more
 		add(&flowforgev1.AttemptReport{Report: &flowforgev1.AttemptReport_Finished{Finished: finished}})
@@ -101,7 +106,7 @@ func (o *outbox) pack(now time.Time) reportBatch {
 	o.logDue = time.Time{}
 	if more {
 		o.logDue = now
-	} else if o.last {
+	} else if o.last && !full {
 		p.last, o.done = true, true
 	}
 	return p

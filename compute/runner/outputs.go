@@ -16,13 +16,20 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/flowforge/flowforge/data/channel"
 	"github.com/flowforge/flowforge/data/channel/media"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
 )
 
-// maxInline is the maximum size of an inline value, in bytes.
-const maxInline = 1 << 20
+const (
+	// maxInline is the maximum size of an inline value, in bytes.
+	maxInline = 1 << 20
+	// maxReported is the maximum size of the outputs in a report, in bytes. The server accepts messages of
+	// up to 32 MiB.
+	maxReported = 16 << 20
+)
 
 // collection is the content of an outputs folder.
 type collection struct {
@@ -78,9 +85,9 @@ func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1
 		if err := c.undeclared(used); err != nil {
 			return collection{}, err
 		}
-		return c.found, c.describe()
+		return c.found, errors.Join(c.describe(), c.reportable())
 	}
-	if err := c.describe(); err != nil {
+	if err := errors.Join(c.describe(), c.reportable()); err != nil {
 		return collection{}, err
 	}
 	for _, name := range c.names {
@@ -89,6 +96,18 @@ func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1
 		}
 	}
 	return c.found, nil
+}
+
+// reportable returns an error if the outputs do not fit in a report.
+func (c *collector) reportable() error {
+	size := 0
+	for _, o := range c.found.outputs {
+		size += proto.Size(o)
+	}
+	if size > maxReported {
+		return fmt.Errorf("the values of the outputs have %d bytes; %d are allowed together (declare the largest as a File to keep more)", size, maxReported)
+	}
+	return nil
 }
 
 func readNames(dir string) ([]string, error) {

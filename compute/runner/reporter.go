@@ -22,7 +22,7 @@ const (
 	startedHoldMost = 250 * time.Millisecond
 	// logHold is how long the lines of an attempt are collected into one report.
 	logHold = 50 * time.Millisecond
-	// batchReports and batchBytes bound one Deliver call.
+	// batchReports and batchBytes bound one Deliver call: it has at most one report more.
 	batchReports = 1000
 	batchBytes   = 1 << 20
 	deliverLimit = 30 * time.Second
@@ -141,9 +141,7 @@ func (c *reporter) collect(now time.Time) (batches []reportBatch, next time.Dura
 		if len(p.reports) > 0 || p.last {
 			batches = append(batches, p)
 			reports += len(p.reports)
-			if p.logs {
-				size += logBatch / 2
-			}
+			size += p.size
 		}
 		if _, more := o.due(); more {
 			rest = append(rest, o)
@@ -221,7 +219,7 @@ func (c *reporter) deliver(ctx context.Context, reports []*flowforgev1.AttemptRe
 	}
 }
 
-// deliverSingly finds the report that the server refuses as invalid and drops it:
+// deliverSingly finds the report that the server rejects as invalid and drops it:
 // repeating it would block all others forever.
 func (c *reporter) deliverSingly(ctx context.Context, reports []*flowforgev1.AttemptReport, cause error) ([]*flowforgev1.ReportResult, bool) {
 	if len(reports) == 1 {

@@ -54,7 +54,7 @@ type Config struct {
 	warm *warmPool // of a pod that runs several attempts; nil: the supervisor's own, or none
 }
 
-// errClosing refuses attempts while the supervisor shuts down.
+// errClosing rejects attempts while the supervisor shuts down.
 var errClosing = errors.New("the runner is shutting down")
 
 // Supervisor runs attempts. Its methods may be called at any time from any goroutine.

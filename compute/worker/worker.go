@@ -70,7 +70,7 @@ type worker struct {
 }
 
 // Run takes and runs attempts until drain is closed and they have ended, or until ctx is cancelled:
-// then it interrupts them. It returns an error when the server refuses the worker.
+// then it interrupts them. It returns an error when the server rejects the worker.
 func Run(ctx context.Context, config Config, drain <-chan struct{}) error {
 	logger := cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
 	unlock, err := runner.Lock(ctx, config.Runner.Dir, func(pid string) {

@@ -50,7 +50,7 @@ type batchStore interface {
 
 // TakeOutputs stores small files that the calling task produces. All are stored, or the
 // error explains why not; blobs that were stored before the error stay. As with TakeOutput, no
-// limit refuses them.
+// limit rejects them.
 func (s *Service) TakeOutputs(ctx context.Context, next Next) error {
 	subject, err := auth.Authorize(ctx, auth.TaskReport)
 	if err != nil {

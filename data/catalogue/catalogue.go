@@ -157,7 +157,7 @@ func (s *Service) Register(ctx context.Context, e Entry) (entry Entry, created b
 	return e, true, nil
 }
 
-// checkBlob refuses bytes that were not uploaded to the project.
+// checkBlob rejects bytes that were not uploaded to the project.
 func (s *Service) checkBlob(ctx context.Context, project uuid.UUID, blob *BlobRef) error {
 	if blob == nil {
 		return nil

@@ -32,6 +32,7 @@ const (
 
 const (
 	readTime    = 10 * time.Minute // for the rows of one version
+	releaseTime = 5 * time.Second  // to release a claim
 	staleAfter  = 20 * time.Minute // a claim of a job that has died
 	maxAttempts = 3
 	waitingRows = 100 // per run of the periodic job
@@ -130,7 +131,25 @@ func (s *Service) Compute(ctx context.Context, id uuid.UUID) error {
 	if err != nil {
 		return fmt.Errorf("claim the statistics of %s: %w", id, err)
 	}
-	if claim.Attempts > maxAttempts {
+	if err := s.compute(ctx, id, int(claim.Attempts)); err != nil {
+		return errors.Join(err, s.release(ctx, id))
+	}
+	return nil
+}
+
+// release ends a claim without a result, so that the job can try again. ctx may have ended.
+func (s *Service) release(ctx context.Context, id uuid.UUID) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	if err := s.queries.ReleaseProfile(ctx, id); err != nil {
+		return fmt.Errorf("release the statistics of %s: %w", id, err)
+	}
+	return nil
+}
+
+// compute computes the statistics of a version that were claimed.
+func (s *Service) compute(ctx context.Context, id uuid.UUID, attempts int) error {
+	if attempts > maxAttempts {
 		return s.end(ctx, id, Failed, fmt.Sprintf("The statistics could not be computed in %d attempts.", maxAttempts), nil)
 	}
 	row, err := s.queries.DatasetEntry(ctx, id)
@@ -148,14 +167,11 @@ func (s *Service) Compute(ctx context.Context, id uuid.UUID) error {
 		if err != nil {
 			return fmt.Errorf("encode the statistics of %s: %w", e.Ref(), err)
 		}
-		if err := s.end(ctx, id, Ready, "", raw); err != nil {
-			return errors.Join(err, s.queries.ReleaseProfile(context.WithoutCancel(ctx), id))
-		}
-		return nil
+		return s.end(ctx, id, Ready, "", raw)
 	case apperr.Is(err, apperr.Invalid), apperr.Is(err, apperr.NotFound):
 		return s.end(ctx, id, Failed, apperr.MessageOf(err), nil)
 	}
-	return errors.Join(fmt.Errorf("statistics of %s: %w", e.Ref(), err), s.queries.ReleaseProfile(context.WithoutCancel(ctx), id))
+	return fmt.Errorf("statistics of %s: %w", e.Ref(), err)
 }
 
 func (s *Service) end(ctx context.Context, id uuid.UUID, state State, problem string, profile json.RawMessage) error {

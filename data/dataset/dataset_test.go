@@ -160,6 +160,23 @@ func TestVersionsWithoutValuesSayWhy(t *testing.T) {
 	}
 }
 
+// TestStatisticsThatCannotBeStoredAreReleased: the next attempt of the job computes them, instead of the
+// one that finds the claim stale.
+func TestStatisticsThatCannotBeStoredAreReleased(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	e := b.register("1", "hello", "notes.txt")
+	_, err := b.pool.Exec(t.Context(), "ALTER TABLE dataset_profiles ADD CONSTRAINT never_fails CHECK (state <> 'failed')")
+	require.NoError(t, err)
+	require.ErrorContains(t, b.datasets.Compute(b.mia, e.ID), "never_fails")
+	_, err = b.pool.Exec(t.Context(), "ALTER TABLE dataset_profiles DROP CONSTRAINT never_fails")
+	require.NoError(t, err)
+	require.NoError(t, b.datasets.Compute(b.mia, e.ID))
+	_, stats, err := b.datasets.Statistics(b.mia, kind, "digits@1")
+	require.NoError(t, err)
+	require.Equal(t, dataset.Failed, stats.State)
+}
+
 // TestStatisticsOfValuesWithNUL: PostgreSQL stores no NUL in JSON.
 func TestStatisticsOfValuesWithNUL(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,7 @@ func (l Layout) Entry(name string) string {
 }
 
 // Charts returns the names of the metrics that are charts among entries of [Query.Columns], and the
-// other entries. It keeps entries that ParseColumn refuses.
+// other entries. It keeps entries that ParseColumn rejects.
 func Charts(entries []string) (metrics, columns []string) {
 	for _, entry := range entries {
 		name, layout, err := ParseColumn(entry)

@@ -132,7 +132,7 @@ func failureOf(t *testing.T, d outgoing.Dialer, c message.Channel) *message.Send
 	return failure
 }
 
-// mailbox is a mail server that keeps what it receives, and refuses mail to "refused@…".
+// mailbox is a mail server that keeps what it receives, and rejects mail to "refused@…".
 type mailbox struct {
 	from string
 	to   []string

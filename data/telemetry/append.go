@@ -93,7 +93,7 @@ func (s *Service) AppendFacts(ctx context.Context, facts []Fact) error {
 	return s.write(entries)
 }
 
-// checkOwner refuses reports of a task about another attempt, and numbers that no table
+// checkOwner rejects reports of a task about another attempt, and numbers that no table
 // can hold.
 func checkOwner(subject auth.Subject, execution uuid.UUID, node, attempt int) error {
 	if t := subject.Task; t != nil && (t.ExecutionID != execution || t.NodeIndex != node || t.Attempt != attempt) {

@@ -85,7 +85,16 @@ ON CONFLICT ON CONSTRAINT reports_pkey DO UPDATE SET received_at = reports.recei
 RETURNING node_index;
 
 -- name: LoadReports :many
-SELECT node_index, attempt, report FROM reports WHERE execution_id = @execution_id ORDER BY received_at;
+-- Returns the oldest reports of an execution until they have most_bytes bytes, at least one, and how many
+-- there are in total.
+SELECT r.node_index, r.attempt, r.report, r.total
+FROM (
+    SELECT node_index, attempt, report, received_at, count(*) OVER () AS total,
+        sum(octet_length(report)) OVER (ORDER BY received_at, node_index, attempt) - octet_length(report) AS bytes_before
+    FROM reports WHERE execution_id = @execution_id
+) r
+WHERE r.bytes_before < @most_bytes::bigint
+ORDER BY r.received_at, r.node_index, r.attempt;
 
 -- name: DeleteReport :exec
 DELETE FROM reports WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt;

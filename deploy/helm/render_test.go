@@ -170,7 +170,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that the chart refuses invalid combinations and names the value to set.
+// TestRefusals checks that the chart rejects invalid combinations and names the value to set.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	signIn := "publicURL=https://forge.example.com,oidc.issuer=https://sso.example.com,oidc.clientID=forge,"

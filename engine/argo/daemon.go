@@ -5,7 +5,7 @@ import "github.com/flowforge/flowforge/engine/workflow"
 // serves reports whether a template is a daemon: other tasks do not wait for its end.
 func (s *source) serves() bool { return s.Daemon != nil && *s.Daemon }
 
-// checkDaemon refuses fields that a daemon cannot have.
+// checkDaemon rejects fields that a daemon cannot have.
 func (l *leaves) checkDaemon(s *source) {
 	if !s.serves() {
 		return
@@ -25,7 +25,7 @@ func (vs *values) lastOutputs(outputs []workflow.OperatorOutput) []workflow.Oper
 	return outputs
 }
 
-// checkServes refuses fields that a task cannot have if its template is a daemon.
+// checkServes rejects fields that a task cannot have if its template is a daemon.
 func (t *tasks) checkServes(run *task, s *source, path string) {
 	if !s.serves() {
 		return

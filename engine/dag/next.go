@@ -76,9 +76,9 @@ func (w *pass) add(a Action) { w.actions = append(w.actions, a) }
 
 // fails halts or drains the scope of a node that has failed, when its policy says so.
 func (w *pass) fails(i int) {
-	n := &w.run.nodes[i]
-	s := &w.run.scopes[n.scope]
-	if n.state != Failed || s.halted || w.stopping[n.scope] == HaltScope {
+	home := w.run.places[i].scope
+	s := &w.run.scopes[home]
+	if w.run.nodes[i].state != Failed || s.halted || w.stopping[home] == HaltScope {
 		return
 	}
 	t := w.run.traits(i)
@@ -87,23 +87,23 @@ func (w *pass) fails(i int) {
 	}
 	switch {
 	case t.OnFailure == Stop:
-		w.stopping[n.scope] = HaltScope
-		w.add(Action{Kind: HaltScope, Node: i, Cause: i, Scope: n.scope})
-	case t.OnFailure == Drain && !s.draining && w.stopping[n.scope] == 0:
-		w.stopping[n.scope] = DrainScope
-		w.add(Action{Kind: DrainScope, Node: i, Cause: i, Scope: n.scope})
+		w.stopping[home] = HaltScope
+		w.add(Action{Kind: HaltScope, Node: i, Cause: i, Scope: home})
+	case t.OnFailure == Drain && !s.draining && w.stopping[home] == 0:
+		w.stopping[home] = DrainScope
+		w.add(Action{Kind: DrainScope, Node: i, Cause: i, Scope: home})
 	}
 }
 
 // look decides about a node that changed, and about the nodes that this affects.
 func (w *pass) look(i int) {
-	n := &w.run.nodes[i]
+	n, home := &w.run.nodes[i], w.run.places[i].scope
 	if !n.state.Ended() {
 		w.consider(i)
 		w.readers(i)
 		if n.serving {
 			w.dependents(i)
-			w.servers(n.scope)
+			w.servers(home)
 		}
 		if n.state == Pending || n.serving {
 			w.freed = append(w.freed, w.run.slotsOf(i)) // it may have been recalled, or only now serve
@@ -112,10 +112,10 @@ func (w *pass) look(i int) {
 	}
 	w.dependents(i)
 	w.readers(i)
-	if w.run.scopes[n.scope].open == 0 {
-		w.endOf(n.scope)
+	if w.run.scopes[home].open == 0 {
+		w.endOf(home)
 	}
-	w.servers(n.scope)
+	w.servers(home)
 	w.freed = append(w.freed, w.run.slotsOf(i))
 }
 
@@ -125,7 +125,7 @@ func (w *pass) dependents(i int) {
 	if node == nil {
 		return
 	}
-	base := w.run.scopes[w.run.nodes[i].scope].base
+	base := w.run.around(i).base
 	for _, d := range node.Dependents {
 		w.after(base+d, i)
 	}
@@ -133,8 +133,8 @@ func (w *pass) dependents(i int) {
 
 // endOf decides about a scope in which all but the final nodes have ended.
 func (w *pass) endOf(index int) {
-	s := &w.run.scopes[index]
-	if s.finals > 0 {
+	s := &w.run.shapes[index]
+	if w.run.scopes[index].finals > 0 {
 		for i := s.base; i < s.base+s.size; i++ {
 			if w.run.nodes[i].state == Pending {
 				w.consider(i)
@@ -142,7 +142,7 @@ func (w *pass) endOf(index int) {
 		}
 		return
 	}
-	if s.parent != NoNode && w.run.nodes[s.parent].inner == index {
+	if s.parent != NoNode && w.run.places[s.parent].inner == index {
 		w.consider(s.parent)
 	}
 }
@@ -202,8 +202,8 @@ func (w *pass) consider(i int) {
 // pending decides about a PENDING node.
 func (w *pass) pending(i int) (Action, bool) {
 	r := w.run
-	n, t := &r.nodes[i], r.traits(i)
-	s := &r.scopes[n.scope]
+	t, home := r.traits(i), r.places[i].scope
+	s := &r.scopes[home]
 	if a, ok := r.blocked(i); ok {
 		return a, true
 	}
@@ -213,10 +213,10 @@ func (w *pass) pending(i int) (Action, bool) {
 	case t.Final:
 	case w.halted(i):
 		return Action{Kind: CancelNode, Node: i, Cause: s.cause}, true
-	case (s.draining || w.stopping[n.scope] == DrainScope) && !t.Undrained:
+	case (s.draining || w.stopping[home] == DrainScope) && !t.Undrained:
 		return Action{Kind: OmitNode, Node: i, Cause: s.cause}, true
 	}
-	if n.pending > 0 || r.paused {
+	if r.nodes[i].pending > 0 || r.paused {
 		return Action{}, false
 	}
 	return w.begin(i, t)
@@ -225,11 +225,11 @@ func (w *pass) pending(i int) (Action, bool) {
 // halted is Run.Halted, plus the scopes that this call halts.
 func (w *pass) halted(i int) bool {
 	for i != NoNode && !w.run.traits(i).Final && !w.run.traits(i).Outlasts {
-		s := w.run.nodes[i].scope
+		s := w.run.places[i].scope
 		if w.run.scopes[s].halted || w.stopping[s] == HaltScope {
 			return true
 		}
-		i = w.run.scopes[s].parent
+		i = w.run.shapes[s].parent
 	}
 	return false
 }
@@ -255,9 +255,9 @@ func (w *pass) begin(i int, t Traits) (Action, bool) {
 // begins decides about a node that has begun and not ended.
 func (w *pass) begins(i int) (Action, bool) {
 	r := w.run
-	n, t := &r.nodes[i], r.traits(i)
-	if t.Expands && n.state == Running && n.inner != NoNode && r.scopes[n.inner].ended() {
-		return Action{Kind: EndGroup, Node: i, Cause: r.scopes[n.inner].cause, State: r.outcome(n.inner, w.halted(i))}, true
+	n, t, inner := &r.nodes[i], r.traits(i), r.places[i].inner
+	if t.Expands && n.state == Running && inner != NoNode && r.scopes[inner].ended() {
+		return Action{Kind: EndGroup, Node: i, Cause: r.scopes[inner].cause, State: r.outcome(inner, w.halted(i))}, true
 	}
 	if d := r.CutOff(i); d != NoNode { // even if the scope is halted: d explains how it ends
 		return Action{Kind: RecallNode, Node: i, Cause: d}, true
@@ -271,12 +271,12 @@ func (w *pass) begins(i int) (Action, bool) {
 		return cancel, true
 	case !t.Expands:
 		return Action{Kind: StopNode, Node: i, Cause: NoNode}, true
-	case n.inner == NoNode:
+	case inner == NoNode:
 		return cancel, true
-	case r.scopes[n.inner].outside:
+	case r.scopes[inner].outside:
 		return Action{}, false
 	}
-	return Action{Kind: HaltScope, Node: i, Cause: NoNode, Scope: n.inner}, true
+	return Action{Kind: HaltScope, Node: i, Cause: NoNode, Scope: inner}, true
 }
 
 // blocked decides about a PENDING node from the end states of its dependencies.
@@ -285,7 +285,7 @@ func (r *Run) blocked(i int) (Action, bool) {
 	if node == nil || len(node.Dependencies) == 0 {
 		return Action{}, false
 	}
-	base := r.scopes[n.scope].base
+	base := r.around(i).base
 	if node.rule == nil {
 		for _, d := range node.Dependencies {
 			if n.pending == 0 {
@@ -315,7 +315,7 @@ func (r *Run) blocked(i int) (Action, bool) {
 
 // satisfied reports whether the rule of node i holds.
 func (r *Run) satisfied(i int) bool {
-	node, base := r.planned(i), r.scopes[r.nodes[i].scope].base
+	node, base := r.planned(i), r.around(i).base
 	return node.rule.holds(func(d int, s Status) bool {
 		return r.is(base+d, s) || node.Outlasts && s == HasFailed && r.Stopped(base+d)
 	})

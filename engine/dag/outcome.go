@@ -58,9 +58,8 @@ func (r *Run) outcome(s int, outside bool) State {
 // that a failure reached, or the last such end; of a fan-out, the first or last item
 // that failed. It returns NoNode when the scope has not failed.
 func (r *Run) FailureSource(s int, last bool) int {
-	in := &r.scopes[s]
-	for k := range r.failures(in, last) {
-		return in.base + k
+	for k := range r.failures(s, last) {
+		return r.shapes[s].base + k
 	}
 	return NoNode
 }
@@ -70,7 +69,7 @@ func (r *Run) FailureSource(s int, last bool) int {
 func (r *Run) Unhandled(i int) bool {
 	node, t := r.planned(i), r.traits(i)
 	kind := failureOf(r.nodes[i].errored)
-	return kind&t.MayFail == 0 && !t.Watches && !r.scopes[r.nodes[i].scope].partial && (node == nil || kind&node.handled == 0)
+	return kind&t.MayFail == 0 && !t.Watches && !r.around(i).partial && (node == nil || kind&node.handled == 0)
 }
 
 // failureOf is the kind of a failure.
@@ -90,9 +89,10 @@ func (r *Run) stops(i int) bool {
 // failures returns the positions of the nodes whose failures make a scope fail: first
 // those that reached its ends, in the order of the ends or, with backwards, in reverse;
 // then those that halted or drained it.
-func (r *Run) failures(in *scope, backwards bool) iter.Seq[int] {
+func (r *Run) failures(s int, backwards bool) iter.Seq[int] {
+	in := &r.shapes[s]
 	switch {
-	case in.failed == 0, in.partial && in.succeeded > 0:
+	case r.scopes[s].failed == 0, in.partial && r.scopes[s].succeeded > 0:
 		return func(func(int) bool) {}
 	case in.plan == nil:
 		return r.failedItems(in, backwards)
@@ -121,7 +121,7 @@ func (r *Run) failures(in *scope, backwards bool) iter.Seq[int] {
 // trail looks for failures from the ends of a scope backwards.
 type trail struct {
 	run   *Run
-	in    *scope
+	in    *shape
 	seen  []bool
 	found func(k int) bool
 }
@@ -152,7 +152,7 @@ func (t *trail) follow(k int, end bool) bool {
 // kept reports whether dependency d may have kept node from running. A failure that
 // MayFail names did so only when node would have run without such failures. The end
 // states of watching nodes do not count.
-func (r *Run) kept(in *scope, node *Node, d int) bool {
+func (r *Run) kept(in *shape, node *Node, d int) bool {
 	allowed := func(d int) bool {
 		n := &r.nodes[in.base+d]
 		return n.state == Failed && failureOf(n.errored)&in.plan.Nodes[d].MayFail != 0
@@ -172,7 +172,7 @@ func (r *Run) kept(in *scope, node *Node, d int) bool {
 	})
 }
 
-func (r *Run) failedItems(in *scope, backwards bool) iter.Seq[int] {
+func (r *Run) failedItems(in *shape, backwards bool) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for k := range in.size {
 			if backwards {

@@ -12,11 +12,10 @@ import (
 // the failures, whereas Outcome searches backwards from the ends.
 func (s *simulation) concludes() {
 	for index := range s.run.scopes {
-		in := &s.run.scopes[index]
-		if in.plan == nil || in.outside {
+		if s.run.shapes[index].plan == nil || s.run.scopes[index].outside {
 			continue
 		}
-		s.concludesAs(in, s.run.Outcome(index))
+		s.concludesAs(index, s.run.Outcome(index))
 	}
 	if !s.cancelled {
 		require.NotEqual(s.t, Cancelled, s.run.Conclude(Uninterrupted), "the run was not cancelled")
@@ -27,8 +26,8 @@ func (s *simulation) concludes() {
 	}
 }
 
-func (s *simulation) concludesAs(in *scope, got State) {
-	unhandled, kept := false, false
+func (s *simulation) concludesAs(index int, got State) {
+	in, unhandled, kept := &s.run.shapes[index], false, false
 	because := make([]bool, in.size) // omitted because of a failure
 	for _, level := range in.plan.Levels {
 		for _, k := range level {
@@ -61,7 +60,7 @@ func (s *simulation) concludesAs(in *scope, got State) {
 	if got == Succeeded {
 		s.succeeded++
 	}
-	if got == Failed && in.cancelled > 0 {
+	if got == Failed && s.run.scopes[index].cancelled > 0 {
 		s.halted++
 	}
 }

@@ -1,16 +1,5 @@
 package dag
 
-// Depends returns the text of the rule of node i; "" for the default rule.
-func (r *Run) Depends(i int) string {
-	if node := r.planned(i); node != nil {
-		return node.Depends
-	}
-	return ""
-}
-
-// Size returns how many nodes the run has.
-func (r *Run) Size() int { return len(r.nodes) }
-
 // State returns the state of node i.
 func (r *Run) State(i int) State { return r.nodes[i].state }
 
@@ -40,21 +29,6 @@ func (r *Run) Ended() bool { return r.scopes[Root].ended() }
 // Paused reports whether the run is paused.
 func (r *Run) Paused() bool { return r.paused }
 
-// ScopeOf returns the scope of node i.
-func (r *Run) ScopeOf(i int) int { return r.nodes[i].scope }
-
-// Inner returns the scope that node i last expanded into, or NoNode.
-func (r *Run) Inner(i int) int { return r.nodes[i].inner }
-
-// Parent returns the node that expanded into the scope of node i, or NoNode.
-func (r *Run) Parent(i int) int { return r.scopes[r.nodes[i].scope].parent }
-
-// Members returns the index of the first node of a scope, and how many it has.
-func (r *Run) Members(s int) (base, size int) { return r.scopes[s].base, r.scopes[s].size }
-
-// Position returns the position of node i in its scope.
-func (r *Run) Position(i int) int { return i - r.scopes[r.nodes[i].scope].base }
-
 // Halted reports whether the scope of node i, or one around it, was halted. Final
 // nodes, those that outlast a halt, and those they expand into are not halted.
 func (r *Run) Halted(i int) bool {
@@ -71,33 +45,9 @@ func (r *Run) RootHalted() bool { return r.scopes[Root].halted }
 // Cause returns the node whose failure halted or drains a scope, or NoNode.
 func (r *Run) Cause(s int) int { return r.scopes[s].cause }
 
-// DependenciesOf returns the nodes that node i depends on.
-func (r *Run) DependenciesOf(i int) []int {
-	node := r.planned(i)
-	if node == nil {
-		return nil
-	}
-	base := r.scopes[r.nodes[i].scope].base
-	all := make([]int, len(node.Dependencies))
-	for k, d := range node.Dependencies {
-		all[k] = base + d
-	}
-	return all
-}
-
-// Sibling returns the node called name of the scope s; false when it has none.
-func (r *Run) Sibling(s int, name string) (int, bool) {
-	in := &r.scopes[s]
-	if in.plan == nil {
-		return NoNode, false
-	}
-	k, ok := in.plan.Lookup(name)
-	return in.base + k, ok
-}
-
 // is reports whether node i, which has ended, has the status.
 func (r *Run) is(i int, status Status) bool {
-	n := &r.nodes[i]
+	n, inner := &r.nodes[i], r.places[i].inner
 	switch status {
 	case HasSucceeded:
 		return n.state == Succeeded
@@ -112,9 +62,9 @@ func (r *Run) is(i int, status Status) bool {
 	case HasEnded:
 		return n.state.Ended()
 	case AnySucceeded:
-		return n.state == Succeeded && n.inner == NoNode || n.inner != NoNode && r.scopes[n.inner].succeeded > 0
+		return n.state == Succeeded && inner == NoNode || inner != NoNode && r.scopes[inner].succeeded > 0
 	case AllFailed:
-		return n.state == Failed && n.inner == NoNode || n.inner != NoNode && r.scopes[n.inner].size > 0 && r.scopes[n.inner].failed == r.scopes[n.inner].size
+		return n.state == Failed && inner == NoNode || inner != NoNode && r.shapes[inner].size > 0 && r.scopes[inner].failed == r.shapes[inner].size
 	case IsDaemoned:
 		return n.serving
 	}

@@ -7,8 +7,8 @@ import "slices"
 // i first. Other nodes keep their states. It returns false, and changes nothing, when
 // the scope of i has ended or was halted or drained, because the node could not run.
 func (r *Run) Reopen(i int) ([]int, bool) {
-	s := &r.scopes[r.nodes[i].scope]
-	if !r.nodes[i].state.Ended() || s.ended() || s.draining || r.Halted(i) {
+	in, s := &r.scopes[r.places[i].scope], r.around(i)
+	if !r.nodes[i].state.Ended() || in.ended() || in.draining || r.Halted(i) {
 		return nil, false
 	}
 	again := []int{i}
@@ -17,7 +17,7 @@ func (r *Run) Reopen(i int) ([]int, bool) {
 	}
 	again = append(again, r.serversOf(s, again)...)
 	for _, k := range again {
-		r.reopen(k, s)
+		r.reopen(k, in)
 	}
 	for _, k := range again {
 		r.nodes[k].pending = r.open(k, s)
@@ -32,7 +32,7 @@ func (r *Run) Reopen(i int) ([]int, bool) {
 
 // notRun returns the nodes downstream of node that did not run and were not skipped by
 // their own condition.
-func (r *Run) notRun(s *scope, node *Node) []int {
+func (r *Run) notRun(s *shape, node *Node) []int {
 	var found []int
 	queue := slices.Clone(node.Dependents)
 	seen := map[int]struct{}{}
@@ -70,17 +70,17 @@ func (r *Run) reopen(i int, s *scope) {
 	} else {
 		s.open++
 	}
-	if node := r.planned(i); node != nil && n.scope == Root {
+	if node := r.planned(i); node != nil && r.places[i].scope == Root {
 		if r.levels[node.Level] == 0 {
 			r.done--
 		}
 		r.levels[node.Level]++
 	}
-	*n = member{state: Pending, scope: n.scope, inner: n.inner, active: n.active}
+	*n = member{state: Pending, active: n.active}
 }
 
 // open counts the open dependencies of node i.
-func (r *Run) open(i int, s *scope) int {
+func (r *Run) open(i int, s *shape) int {
 	node := r.planned(i)
 	if node == nil {
 		return 0

@@ -40,6 +40,8 @@ const (
 // number of open dependencies and the counts up to date, so that the cost of a decision
 // depends on the number of changes, not on the size of the run.
 type Run struct {
+	tree
+
 	nodes  []member
 	scopes []scope
 	counts map[State]int
@@ -52,11 +54,9 @@ type Run struct {
 	held    waitlist
 }
 
-// member is one node of a run.
+// member is the state of a node.
 type member struct {
 	state   State
-	scope   int
-	inner   int // the scope that it last expanded into, or NoNode
 	pending int // dependencies that have not ended as required, and are not read while they run; with a rule, that have not ended
 	omitted bool
 	active  bool // it has been active at least once
@@ -75,14 +75,8 @@ const (
 	inRun
 )
 
-// scope is one instance of a plan, or the items of a fan-out.
+// scope is the state of the nodes of a scope.
 type scope struct {
-	plan   *Plan // nil: items
-	item   Traits
-	base   int
-	size   int
-	parent int // the node that expanded into this scope, or NoNode
-
 	open      int // nodes that have not ended and are not final
 	finals    int // final nodes that have not ended
 	succeeded int
@@ -93,8 +87,6 @@ type scope struct {
 
 	limit    int
 	held     waitlist
-	partial  bool
-	shared   bool // its nodes use the slots of the scope around it
 	halted   bool
 	outside  bool // halted from outside the scope
 	draining bool
@@ -115,7 +107,7 @@ type Expansion struct {
 // are active at once; 0 means no limit.
 func NewRun(plan *Plan, limit int) *Run {
 	r := &Run{counts: map[State]int{}, limit: limit}
-	r.add(scope{plan: plan, size: len(plan.Nodes), parent: NoNode, cause: NoNode})
+	r.add(shape{plan: plan, size: len(plan.Nodes), parent: NoNode}, 0)
 	r.levels = make([]int, len(plan.Levels))
 	for i := range plan.Nodes {
 		r.levels[plan.Nodes[i].Level]++
@@ -126,61 +118,39 @@ func NewRun(plan *Plan, limit int) *Run {
 // Expand expands node i into the scope e and returns the index of its first node. The
 // caller sets the state of i. A node may be expanded again for a retry.
 func (r *Run) Expand(i int, e Expansion) int {
-	s := scope{plan: e.Plan, item: e.Item, size: e.Items, parent: i, limit: e.Limit, partial: e.Partial, cause: NoNode}
+	s := shape{plan: e.Plan, item: e.Item, size: e.Items, parent: i, partial: e.Partial}
 	if e.Plan != nil {
 		s.size = len(e.Plan.Nodes)
 	} else {
 		s.shared = r.traits(i).Shares
 	}
-	r.nodes[i].inner = len(r.scopes)
-	return r.add(s)
+	r.places[i].inner = len(r.scopes)
+	return r.add(s, e.Limit)
 }
 
-func (r *Run) add(s scope) int {
-	s.base = len(r.nodes)
-	index := len(r.scopes)
+func (r *Run) add(s shape, limit int) int {
+	base, in := len(r.nodes), scope{limit: limit, cause: NoNode}
+	r.extend(s)
 	r.nodes = slices.Grow(r.nodes, s.size)
 	for k := range s.size {
-		m := member{state: Pending, scope: index, inner: NoNode}
+		m := member{state: Pending}
 		if s.plan != nil {
 			m.pending = len(s.plan.Nodes[k].Dependencies)
 		}
 		r.nodes = append(r.nodes, m)
 		if s.traits(k).Final {
-			s.finals++
+			in.finals++
 		} else {
-			s.open++
+			in.open++
 		}
 	}
 	r.counts[Pending] += s.size
-	r.scopes = append(r.scopes, s)
-	return s.base
-}
-
-func (s *scope) traits(k int) Traits {
-	if s.plan != nil {
-		return s.plan.Nodes[k].Traits
-	}
-	return s.item
+	r.scopes = append(r.scopes, in)
+	return base
 }
 
 // ended reports whether all nodes of s have ended.
 func (s *scope) ended() bool { return s.open == 0 && s.finals == 0 }
-
-// traits returns the traits of node i.
-func (r *Run) traits(i int) Traits {
-	s := &r.scopes[r.nodes[i].scope]
-	return s.traits(i - s.base)
-}
-
-// planned returns node i of its plan; nil for an item.
-func (r *Run) planned(i int) *Node {
-	s := &r.scopes[r.nodes[i].scope]
-	if s.plan == nil {
-		return nil
-	}
-	return &s.plan.Nodes[i-s.base]
-}
 
 // Set moves node i to state s. Set ignores invalid transitions: out of a final state,
 // and out of serving into anything but a final state.
@@ -194,8 +164,8 @@ func (r *Run) Set(i int, s State) {
 	r.counts[s]++
 	n.state = s
 	n.active = n.active || s.Active()
-	in, t := &r.scopes[n.scope], r.traits(i)
-	r.stream(i, in, from)
+	t := r.traits(i)
+	r.stream(i, from)
 	if active := s.active(); active != from.active() && !n.serving {
 		by := 1
 		if !active {
@@ -214,12 +184,12 @@ func (r *Run) Set(i int, s State) {
 		r.held.clean(r, inRun)
 	}
 	if s.Ended() {
-		r.end(i, in, t)
+		r.end(i, t)
 	}
 }
 
-func (r *Run) end(i int, in *scope, t Traits) {
-	n := &r.nodes[i]
+func (r *Run) end(i int, t Traits) {
+	n, in := &r.nodes[i], &r.scopes[r.places[i].scope]
 	s, served := n.state, n.serving
 	if served {
 		n.serving = false
@@ -243,17 +213,18 @@ func (r *Run) end(i int, in *scope, t Traits) {
 	if node == nil {
 		return
 	}
-	if r.nodes[i].scope == Root {
+	if r.places[i].scope == Root {
 		if r.levels[node.Level]--; r.levels[node.Level] == 0 {
 			r.done++
 		}
 	}
+	around := r.around(i)
 	for _, d := range node.Dependents {
-		if served || len(node.Readers) > 0 && in.plan.Nodes[d].reads(node.Index) {
+		if served || len(node.Readers) > 0 && around.plan.Nodes[d].reads(node.Index) {
 			continue // see Serve and stream
 		}
-		if s == Succeeded || in.plan.Nodes[d].rule != nil {
-			r.nodes[in.base+d].pending--
+		if s == Succeeded || around.plan.Nodes[d].rule != nil {
+			r.nodes[around.base+d].pending--
 		}
 	}
 }
@@ -293,15 +264,7 @@ func (r *Run) Hold(i int, scope bool) {
 	r.held = append(r.held, i)
 }
 
-// slotsOf is the scope whose slots node i uses, and slots is that scope.
-func (r *Run) slotsOf(i int) int {
-	s := r.nodes[i].scope
-	for r.scopes[s].shared {
-		s = r.nodes[r.scopes[s].parent].scope
-	}
-	return s
-}
-
+// slots is the scope whose slots node i uses.
 func (r *Run) slots(i int) *scope { return &r.scopes[r.slotsOf(i)] }
 
 func (s *scope) full(starting int) bool { return s.limit > 0 && s.active+starting >= s.limit }
@@ -324,14 +287,14 @@ func (w *waitlist) clean(r *Run, kind waitKind) {
 func (r *Run) Halt(s int, outside bool) []int {
 	in := &r.scopes[s]
 	in.halted, in.outside = true, in.outside || outside
-	return r.openOf(in)
+	return r.openOf(s)
 }
 
 // Drain prevents nodes of a scope from beginning, except its final nodes. It returns
 // the nodes to pass to Next.
 func (r *Run) Drain(s int) []int {
 	r.scopes[s].draining = true
-	return r.openOf(&r.scopes[s])
+	return r.openOf(s)
 }
 
 // RecordCause records the node that caused Halt or Drain of a scope; the first one is
@@ -342,9 +305,10 @@ func (r *Run) RecordCause(s, node int) {
 	}
 }
 
-func (r *Run) openOf(s *scope) []int {
-	open := make([]int, 0, s.open+s.finals)
-	for i := s.base; i < s.base+s.size; i++ {
+func (r *Run) openOf(s int) []int {
+	open := make([]int, 0, r.scopes[s].open+r.scopes[s].finals)
+	base, size := r.Members(s)
+	for i := base; i < base+size; i++ {
 		if !r.nodes[i].state.Ended() {
 			open = append(open, i)
 		}

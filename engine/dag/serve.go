@@ -10,11 +10,11 @@ func (r *Run) Serve(i int) {
 		return
 	}
 	n.serving = true
-	in := &r.scopes[n.scope]
-	in.serving++
+	r.scopes[r.places[i].scope].serving++
 	r.slots(i).active--
 	r.working--
 	if node := r.planned(i); node != nil {
+		in := r.around(i)
 		for _, d := range node.Dependents {
 			if !in.plan.Nodes[d].reads(node.Index) {
 				r.nodes[in.base+d].pending--
@@ -28,9 +28,8 @@ func (r *Run) Serving(i int) bool { return r.nodes[i].serving }
 
 // Dismissed reports whether node i serves and no node needs it any more.
 func (r *Run) Dismissed(i int) bool {
-	n := &r.nodes[i]
-	s := &r.scopes[n.scope]
-	return n.serving && s.open == s.serving
+	s := &r.scopes[r.places[i].scope]
+	return r.nodes[i].serving && s.open == s.serving
 }
 
 // servers decides about the serving nodes of a scope once no other node is open.
@@ -39,7 +38,8 @@ func (w *pass) servers(index int) {
 	if s.serving == 0 || s.open != s.serving {
 		return
 	}
-	for i := s.base; i < s.base+s.size; i++ {
+	base, size := w.run.Members(index)
+	for i := base; i < base+size; i++ {
 		if w.run.nodes[i].serving {
 			w.consider(i)
 		}
@@ -47,7 +47,7 @@ func (w *pass) servers(index int) {
 }
 
 // serversOf returns the ended nodes that served any of nodes, all of the scope s.
-func (r *Run) serversOf(s *scope, nodes []int) []int {
+func (r *Run) serversOf(s *shape, nodes []int) []int {
 	var found []int
 	seen := map[int]struct{}{}
 	for _, i := range nodes {

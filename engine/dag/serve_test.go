@@ -118,7 +118,7 @@ func TestAServerRunsAgainForWhatItServed(t *testing.T) {
 func TestResumeBringsServersBack(t *testing.T) {
 	t.Parallel()
 	r := daemon(t)
-	plan := r.scopes[Root].plan
+	plan := r.shapes[Root].plan
 	taken, unfinished := Verdict{Reused, NoNode}, Verdict{Unfinished, NoNode}
 	for name, c := range map[string]struct {
 		past []State

@@ -12,7 +12,7 @@ func (n *Node) reads(d int) bool { return slices.Contains(n.Reads, d) }
 // stream updates the open dependencies of the readers of node i, which was in state
 // from. Other dependencies close permanently; these reopen when the attempt that is
 // read does not succeed.
-func (r *Run) stream(i int, in *scope, from State) {
+func (r *Run) stream(i int, from State) {
 	node := r.planned(i)
 	if node == nil || len(node.Readers) == 0 {
 		return
@@ -25,8 +25,9 @@ func (r *Run) stream(i int, in *scope, from State) {
 	if after {
 		by = -1
 	}
+	base := r.around(i).base
 	for _, d := range node.Readers {
-		r.nodes[in.base+d].pending += by
+		r.nodes[base+d].pending += by
 	}
 }
 
@@ -37,7 +38,7 @@ func (r *Run) CutOff(i int) int {
 	if node == nil || len(node.Reads) == 0 {
 		return NoNode
 	}
-	base := r.scopes[r.nodes[i].scope].base
+	base := r.around(i).base
 	for _, d := range node.Reads {
 		if !r.nodes[base+d].state.readable() {
 			return base + d
@@ -46,31 +47,13 @@ func (r *Run) CutOff(i int) int {
 	return NoNode
 }
 
-// Reads reports whether node i reads node d of its scope while d runs.
-func (r *Run) Reads(i, d int) bool {
-	node := r.planned(i)
-	return node != nil && len(node.Reads) > 0 && node.reads(d-r.scopes[r.nodes[i].scope].base)
-}
-
-// ReadsAny reports whether node i reads any node while that node runs.
-func (r *Run) ReadsAny(i int) bool {
-	node := r.planned(i)
-	return node != nil && len(node.Reads) > 0
-}
-
-// Read reports whether other nodes read node i while it runs.
-func (r *Run) Read(i int) bool {
-	node := r.planned(i)
-	return node != nil && len(node.Readers) > 0
-}
-
 // readers decides about the nodes that read node i while it runs.
 func (w *pass) readers(i int) {
 	node := w.run.planned(i)
 	if node == nil {
 		return
 	}
-	base := w.run.scopes[w.run.nodes[i].scope].base
+	base := w.run.around(i).base
 	for _, d := range node.Readers {
 		if !w.run.nodes[base+d].state.Ended() {
 			w.consider(base + d)

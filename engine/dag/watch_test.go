@@ -15,7 +15,7 @@ func (s *simulation) mayOmit(i int) {
 	}
 	node := r.planned(i)
 	require.NotNil(s.t, node, "an item depends on nothing")
-	base := r.scopes[r.nodes[i].scope].base
+	base := r.around(i).base
 	if node.rule != nil {
 		require.False(s.t, node.rule.holds(func(d int, status Status) bool { return r.is(base+d, status) }))
 		return
@@ -105,7 +105,7 @@ func TestExitHooksOutlastAHalt(t *testing.T) {
 	t.Parallel()
 	r := watched(t)
 	for i := 3; i < 6; i++ {
-		r.scopes[Root].plan.Nodes[i].Outlasts = true
+		r.shapes[Root].plan.Nodes[i].Outlasts = true
 	}
 	r.Set(0, Succeeded)
 	r.Set(3, Running)

@@ -26,6 +26,7 @@ type batchPart struct {
 	added    []int // nodes that the execution did not have before
 	started  map[attemptKey]startedRow
 	ended    []endedRow
+	bytes    int  // of the outputs of the attempts that ended
 	finished bool // the execution has ended
 }
 
@@ -126,8 +127,12 @@ func (p *batchPart) onlyBegins() bool {
 }
 
 // full reports whether the batch is to be written before it grows further.
-func (p *batchPart) full() bool { return len(p.nodes) >= maxBatch }
+func (p *batchPart) full() bool { return len(p.nodes) >= maxBatch || p.bytes >= maxBatchBytes }
 
-// maxBatch limits the nodes of one flush, so that readers see progress and a statement stays
-// short.
-const maxBatch = 2000
+const (
+	// maxBatch limits the nodes of one flush, so that readers see progress and a statement stays
+	// short.
+	maxBatch = 2000
+	// maxBatchBytes limits the outputs of one flush. PostgreSQL accepts JSON of up to 256 MiB.
+	maxBatchBytes = 32 << 20
+)

@@ -55,6 +55,7 @@ func (es *attemptEnds) applyEnding(ctx context.Context, m message) bool {
 		return false
 	}
 	i, e := m.node, *m.end
+	es.loop.batch.bytes += e.size()
 	if e.StartedAt == nil {
 		e.StartedAt = es.loop.nodes[i].startedAt
 	}

@@ -48,6 +48,14 @@ type ending struct {
 	Traceback json.RawMessage `json:"traceback,omitempty"` // a query.Traceback
 }
 
+// size is the size of the outputs in bytes.
+func (e *ending) size() (bytes int) {
+	for _, o := range e.Outputs {
+		bytes += len(o.Value) + len(o.Metadata)
+	}
+	return bytes
+}
+
 // output is a value or an uploaded blob that an attempt reported.
 type output struct {
 	Name      string `json:"name"`

@@ -21,8 +21,9 @@ func (l *loop) flush(ctx context.Context) error {
 	if err := l.metrics.gather(ctx); err != nil {
 		return err
 	}
-	// A flush that has begun finishes even if the server is asked to stop.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	// A stop drains the loops first, and ends ctx when their time is over. A flush that this interrupts
+	// has written everything or nothing, and its loop ends.
+	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
 	if err := l.commit(ctx); err != nil {
 		return err

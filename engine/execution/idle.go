@@ -46,7 +46,9 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 	case <-l.fenced:
 		return false, errFenced
 	case <-ctx.Done():
-		return l.forceRelease(ctx)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		defer cancel()
+		return l.forceRelease(last)
 	case <-l.drained:
 		return l.forceRelease(ctx)
 	case <-linger.C:
@@ -69,8 +71,6 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 
 // forceRelease releases the lease although nodes may still move; the next loop continues.
 func (l *loop) forceRelease(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
-	defer cancel()
 	for {
 		if l.unwritten() {
 			if err := l.flush(ctx); err != nil || l.status.Ended() {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -184,10 +185,10 @@ func (s *LaunchService) checkLaunch(ctx context.Context, r LaunchRequest, v work
 	if r.Priority < 0 || r.Priority > query.MaxPriority {
 		fields = append(fields, apperr.Field{Path: "priority", Message: "Enter a priority from 0 to 100."})
 	}
-	if len(r.Name) > maxNameLength {
+	if utf8.RuneCountInString(r.Name) > maxNameLength {
 		fields = append(fields, apperr.Field{Path: "name", Message: fmt.Sprintf("At most %d characters.", maxNameLength)})
 	}
-	if len(r.IdempotencyKey) > maxKeyLength {
+	if utf8.RuneCountInString(r.IdempotencyKey) > maxKeyLength {
 		fields = append(fields, apperr.Field{Path: "idempotency_key", Message: fmt.Sprintf("At most %d characters.", maxKeyLength)})
 	}
 	values := r.Inputs

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -121,7 +122,7 @@ func without(list []*launch, refusal func(*launch) error) ([]*launch, error) {
 }
 
 // holdProjects locks the projects until the transaction ends, so that they cannot be archived
-// between the launch and its commit. It refuses launches in archived projects.
+// between the launch and its commit. It rejects launches in archived projects.
 func holdProjects(ctx context.Context, q *db.Queries, list []*launch) ([]*launch, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -179,7 +180,7 @@ func insertExecutions(ctx context.Context, q *db.Queries, list []*launch) error 
 		rows[i] = launchRow{
 			ID: l.id, TenantID: l.subject.TenantID, ProjectID: l.subject.ProjectID,
 			WorkflowID: l.version.WorkflowID, VersionID: l.version.ID, WorkflowName: l.version.Name, Version: l.version.Version,
-			Name: clean(l.request.Name, maxNameLength), Priority: int(l.request.Priority), Inputs: l.inputs,
+			Name: clean(l.request.Name, maxNameLength*utf8.UTFMax), Priority: int(l.request.Priority), Inputs: l.inputs,
 			SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now, ScheduledAt: l.request.ScheduledAt,
 			Total: len(plan.Nodes), Pending: len(plan.Nodes) - int(l.ready), Ready: int(l.ready), Levels: len(plan.Levels),
 			Traceparent: l.traceparent, Purpose: cmp.Or(l.request.Purpose, query.Work), Message: l.launchMessage(),

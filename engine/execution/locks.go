@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -63,6 +64,9 @@ func (k *locks) needs(i int) bool {
 // take takes the locks of the waiting nodes, and of the execution itself when it has not
 // begun. Nodes that get their locks request capacity in this flush.
 func (k *locks) take(ctx context.Context, q *db.Queries) error {
+	if err := k.holdNames(ctx, q); err != nil {
+		return err
+	}
 	if err := k.acquireExecutionLocks(ctx, q); err != nil {
 		return err
 	}
@@ -95,10 +99,38 @@ func (k *locks) take(ctx context.Context, q *db.Queries) error {
 	return nil
 }
 
+// holdNames serializes this flush with all others that check the same locks. It holds the names in
+// their order, before the first check: flushes that hold them node by node could wait for each other.
+func (k *locks) holdNames(ctx context.Context, q *db.Queries) error {
+	names := map[string]struct{}{}
+	for _, lock := range k.missingExecutionLocks() {
+		names[lock.Name] = struct{}{}
+	}
+	for _, i := range k.part.requests {
+		for _, lock := range k.loop.operator(i).Locks {
+			names[lock.Name] = struct{}{}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if err := q.HoldLockName(ctx, k.loop.row.ProjectID.String()+"/"+name); err != nil {
+			return fmt.Errorf("hold lock %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// missingExecutionLocks returns the locks that the execution as a whole takes with this flush.
+func (k *locks) missingExecutionLocks() []workflow.Lock {
+	if k.loop.status != query.Pending || k.held || k.loop.commands.paused {
+		return nil
+	}
+	return k.loop.version.Definition.ExecutionLocks()
+}
+
 // acquireExecutionLocks takes the locks of the execution as a whole.
 func (k *locks) acquireExecutionLocks(ctx context.Context, q *db.Queries) error {
-	own := k.loop.version.Definition.ExecutionLocks()
-	if k.loop.status != query.Pending || k.held || k.loop.commands.paused || len(own) == 0 {
+	own := k.missingExecutionLocks()
+	if len(own) == 0 {
 		return nil
 	}
 	reason, err := k.acquireAll(ctx, q, fair.ExecutionItself, own, k.loop.row.CreatedAt)
@@ -122,15 +154,12 @@ func (k *locks) hasExecutionLocks() bool {
 	return k.held || len(k.loop.version.Definition.ExecutionLocks()) == 0
 }
 
-// acquireAll takes all of several locks, in the order of their names, or none: then it returns
-// the reason of the first missing lock, and queues for it.
+// acquireAll takes all of several locks, whose names the flush holds, or none: then it returns the
+// reason of the first missing lock, and queues for it.
 func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, requests []workflow.Lock, since time.Time) (*query.Reason, error) {
 	now := k.loop.driver.now()
 	index, priority := int32(node), k.loop.row.Priority //nolint:gosec // at most maxNodes
 	for _, lock := range requests {
-		if err := q.HoldLockName(ctx, k.loop.row.ProjectID.String()+"/"+lock.Name); err != nil {
-			return nil, fmt.Errorf("read lock %s: %w", lock.Name, err)
-		}
 		state, err := q.LockState(ctx, db.LockStateParams{
 			ProjectID: k.loop.row.ProjectID, Name: lock.Name, Fresh: now.Add(-lockFresh), ExecutionID: k.loop.id, NodeIndex: index, Priority: priority, Since: since,
 		})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/execution/query"
@@ -68,4 +70,30 @@ operators:
 	touch(t, dir+"/go")
 	require.Equal(t, query.Succeeded, b.finish(first).Status)
 	require.Equal(t, query.Succeeded, b.finish(second).Status)
+}
+
+// TestLocksAreHeldInOrder: a flush that takes the locks of several nodes does not wait for one while it
+// holds another, because a flush that takes them in another order could wait for it.
+func TestLocksAreHeldInOrder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key := func(name string) string { return auth.LocalProject.String() + "/" + name }
+	other, err := b.pool.Begin(b.ctx)
+	require.NoError(t, err)
+	defer func() { _ = other.Rollback(b.ctx) }()
+	require.NoError(t, db.New(other).HoldLockName(b.ctx, key("a")))
+	id := b.launch(`
+name: both
+version: 1.0.0
+operators:
+  - {name: first, type: noop, locks: [b]}
+  - {name: second, type: noop, locks: [a]}
+`, nil)
+	b.eventually("wait for a lock", `SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+		WHERE d.datname = current_database() AND l.locktype = 'advisory' AND NOT l.granted)`)
+	var free bool
+	require.NoError(t, other.QueryRow(b.ctx, "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 7166661002))", key("b")).Scan(&free))
+	require.True(t, free, "the flush holds b while it waits for a")
+	require.NoError(t, other.Commit(b.ctx))
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
 }

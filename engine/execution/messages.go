@@ -17,9 +17,14 @@ type message struct {
 	done        chan<- receipt
 }
 
-// takeMessages applies all messages in the inbox.
+// takeMessages applies the messages in the inbox until the batch is full.
 func (l *loop) takeMessages(ctx context.Context) error {
-	for _, m := range l.driver.live.take(l) {
+	messages := l.driver.live.take(l)
+	for k, m := range messages {
+		if l.batch.full() {
+			l.driver.live.requeue(l, messages[k:])
+			return nil
+		}
 		switch {
 		case m.end != nil:
 			accepted := l.ends.applyEnding(ctx, m)

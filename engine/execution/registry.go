@@ -2,6 +2,7 @@ package execution
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -93,6 +94,14 @@ func (r *registry) take(l *loop) []message {
 	messages := l.inbox
 	l.inbox = nil
 	return messages
+}
+
+// requeue returns messages to the inbox of l, before those that arrived since.
+func (r *registry) requeue(l *loop, rest []message) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.inbox = slices.Concat(rest, l.inbox)
+	l.wake()
 }
 
 // all returns the loops of this process.

@@ -15,6 +15,7 @@ type reports struct {
 
 	part    reportsPart
 	answers []waiter // of the current flush
+	rest    bool     // more reports are stored than were applied
 }
 
 type reportsPart struct {
@@ -42,6 +43,10 @@ func (rp *reports) reset() { rp.part = reportsPart{} }
 func (rp *reports) committed(context.Context, map[int]*nodeRow) {
 	answer(rp.answers, true)
 	rp.answers = nil
+	if rp.rest {
+		rp.rest = false
+		rp.loop.driver.live.post(rp.loop.id, message{reports: true})
+	}
 }
 
 // await makes the sender of a report wait until the next flush is committed.
@@ -61,12 +66,13 @@ func answer(waiters []waiter, durable bool) {
 	}
 }
 
-// loadUpdates applies the ends of attempts that arrived while no loop drove.
+// loadUpdates applies the ends of attempts that arrived while no loop drove, as many as fit in a flush.
 func (rp *reports) loadUpdates(ctx context.Context) error {
-	rows, err := rp.loop.driver.queries.LoadReports(ctx, rp.loop.id)
+	rows, err := rp.loop.driver.queries.LoadReports(ctx, rp.loop.id, maxBatchBytes)
 	if err != nil {
 		return fmt.Errorf("load reports: %w", err)
 	}
+	rp.rest = len(rows) > 0 && int64(len(rows)) < rows[0].Total
 	for _, r := range rows {
 		var e ending
 		if err := json.Unmarshal(r.Report, &e); err != nil {

@@ -43,6 +43,19 @@ func TestLaunchValidates(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Unauthenticated))
 }
 
+// TestLaunchCountsCharacters: the limit of a name is not one of bytes.
+func TestLaunchCountsCharacters(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(quick)
+	name := strings.Repeat("名", 200)
+	launched, _, err := b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "quick", Name: name, IdempotencyKey: name})
+	require.NoError(t, err, "%v", apperr.FieldsOf(err))
+	require.Equal(t, name, launched.Name)
+	_, _, err = b.engine.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "quick", Name: name + "n", IdempotencyKey: name + "n"})
+	require.Len(t, apperr.FieldsOf(err), 2)
+}
+
 func TestLaunchIsIdempotentByKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

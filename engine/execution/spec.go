@@ -30,7 +30,7 @@ func (as *attemptSpecs) of(ctx context.Context, i int) (launcher.Attempt, bool) 
 	if err == nil {
 		return spec, true
 	}
-	if !as.loop.launches.unreadySpec(i, err) {
+	if !as.loop.launches.unreadySpec(ctx, i, err) {
 		now := as.loop.driver.now()
 		as.loop.driver.live.post(as.loop.id, message{node: i, attempt: as.loop.nodes[i].attempt, end: &ending{
 			Outcome: startFailed, Message: clean(err.Error(), maxMessage), FinishedAt: now,

@@ -173,7 +173,7 @@ func absent(of string) error {
 	return apperr.New(apperr.NotFound, "There is no %s.", strings.ReplaceAll(of, ":", " "))
 }
 
-// check applies the defaults and refuses what is beyond the limits.
+// check applies the defaults and rejects what is beyond the limits.
 func (q *Request) check() error {
 	var fields []apperr.Field
 	within := func(path string, value, least, most int) {

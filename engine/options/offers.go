@@ -15,7 +15,7 @@ const maxLookups = 100
 
 // Offers returns the Offers of a [typeregistry.Env] for one launch by the caller of ctx. It
 // checks nothing for callers who may not launch in their project, because the launch itself
-// refuses them. It never sends the same request to a source twice, and sends none to a source
+// rejects them. It never sends the same request to a source twice, and sends none to a source
 // that was unavailable.
 func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string {
 	if _, err := auth.Authorize(ctx, auth.ExecutionLaunch); err != nil {
@@ -23,7 +23,7 @@ func (s *Service) Offers(ctx context.Context) func(typeregistry.Offered) string 
 	}
 	checks := offers{service: s, sources: map[*typeregistry.Source]*requested{}}
 	return func(o typeregistry.Offered) string {
-		message, err := checks.refuses(ctx, o)
+		message, err := checks.problem(ctx, o)
 		if err != nil {
 			return "The options cannot be loaded, so the value cannot be checked. " + apperr.MessageOf(err)
 		}
@@ -54,8 +54,8 @@ type offer struct {
 	err   error
 }
 
-// refuses explains why a source does not have a value.
-func (c *offers) refuses(ctx context.Context, o typeregistry.Offered) (string, error) {
+// problem explains why a source does not have a value; it is "" if the source has it.
+func (c *offers) problem(ctx context.Context, o typeregistry.Offered) (string, error) {
 	t := typeregistry.SourceLeaf(o.Field.Type)
 	value := typeregistry.Text(t, o.Value)
 	from := c.sources[o.Source.Source]

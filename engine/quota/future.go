@@ -39,7 +39,7 @@ func (ed *Editor) Warnings(limits fair.Limits) []string {
 	return warnings
 }
 
-// withinAncestors refuses a limit above the saved limit of an ancestor. The tree cannot
+// withinAncestors rejects a limit above the saved limit of an ancestor. The tree cannot
 // check this when the capacity of the installation caps both.
 func (ed *Editor) withinAncestors(ctx context.Context, q *db.Queries, level fair.Level, limits fair.Limits) error {
 	var fields []apperr.Field

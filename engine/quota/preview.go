@@ -33,7 +33,7 @@ type Compared struct{ Before, After Node }
 func (p Preview) Stopped() int { return len(p.Lowered) + len(p.Reclaimed) }
 
 // Preview predicts the effects of saving limits of a node, and changes nothing. It
-// requires the same right as Put, and refuses the same values.
+// requires the same right as Put, and rejects the same values.
 func (ed *Editor) Preview(ctx context.Context, node uuid.UUID, limits fair.Limits) (Preview, error) {
 	level, err := ed.authorize(ctx, node)
 	if err != nil {

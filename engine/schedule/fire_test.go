@@ -182,7 +182,7 @@ func TestQueueKeepsTheLimit(t *testing.T) {
 	require.Equal(t, 1, b.executions())
 }
 
-// TestRefusedLaunchesPause: inputs that a newer version refuses are failures.
+// TestRefusedLaunchesPause: inputs that a newer version rejects are failures.
 func TestRefusedLaunchesPause(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -103,7 +103,7 @@ func TestOneDoesNotDelayOthers(t *testing.T) {
 	_, err = b.pool.Exec(b.ctx, `INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, interval_start, state, reason, decided_at)
 		VALUES ($1, $2, $2, $2, 'SKIPPED', 'overlap', $2)`, before.ID, noon)
 	require.NoError(t, err)
-	// The database refuses the occurrence of this schedule only when the group is written.
+	// The database rejects the occurrence of this schedule only when the group is written.
 	_, err = b.pool.Exec(b.ctx, fmt.Sprintf("ALTER TABLE schedule_occurrences ADD CONSTRAINT refuses CHECK (schedule_id <> '%s')", unwritable.ID))
 	require.NoError(t, err)
 	stranger := uuid.New()

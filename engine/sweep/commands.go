@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -164,7 +165,7 @@ func (s *Service) checkEdit(ctx context.Context, id uuid.UUID, e Edit) (checkedE
 func (s *Service) apply(ctx context.Context, q *db.Queries, sw Sweep, e checkedEdit, row *db.InputSweep) (fields []apperr.Field, err error) {
 	if e.Name != nil {
 		row.Name = strings.TrimSpace(*e.Name)
-		if row.Name == "" || len(row.Name) > MaxName {
+		if row.Name == "" || utf8.RuneCountInString(row.Name) > MaxName {
 			fields = append(fields, apperr.Field{Path: "name", Message: fmt.Sprintf("Enter a name of at most %d characters.", MaxName)})
 		}
 	}

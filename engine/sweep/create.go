@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -211,7 +212,7 @@ func (p *plan) fill(spaced bool) []apperr.Field {
 		spec.Name = "Sweep of " + p.version.Name
 	}
 	spec.Tags, spec.Note = compact(spec.Tags), strings.TrimSpace(spec.Note)
-	if len(spec.Name) > MaxName {
+	if utf8.RuneCountInString(spec.Name) > MaxName {
 		wrong("name", "Enter at most %d characters.", MaxName)
 	}
 	if spec.Method == "" {
@@ -232,7 +233,7 @@ func (p *plan) fill(spaced bool) []apperr.Field {
 	if spec.Priority != query.Declared && (spec.Priority < 0 || spec.Priority > query.MaxPriority) {
 		wrong("priority", "Enter a priority from 0 to 100.")
 	}
-	if len(spec.IdempotencyKey) > MaxName {
+	if utf8.RuneCountInString(spec.IdempotencyKey) > MaxName {
 		wrong("idempotency_key", "Enter at most %d characters.", MaxName)
 	}
 	if spaced {

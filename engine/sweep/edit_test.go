@@ -24,7 +24,7 @@ func TestAnEndedSweepStaysEnded(t *testing.T) {
 	b.drive()
 	require.Equal(t, sweep.Stopped, b.ended(sw.ID).State)
 	for what, e := range map[string]sweep.Edit{
-		"name": {Name: new("Another name")}, "parallelism": {Parallelism: new(2)}, "gpu_hours": {GPUHours: new(5.0)},
+		"name": {Name: new(strings.Repeat("名", sweep.MaxName))}, "parallelism": {Parallelism: new(2)}, "gpu_hours": {GPUHours: new(5.0)},
 		"early_stopping": {EarlyStopping: &sweep.EarlyStopping{Rule: sweep.NoRule}}, "space": {Space: spec(1, sweep.Random).Space[:1]},
 	} {
 		changed, err := b.sweeps.Change(b.ctx, sw.ID, e)

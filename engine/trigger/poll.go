@@ -25,6 +25,8 @@ const (
 	pollLease = 2 * time.Minute
 	// pollLimit bounds one request of a poll.
 	pollLimit = 30 * time.Second
+	// releaseLimit bounds the end of a turn when the server stops. The lease ends the turn otherwise.
+	releaseLimit = 2 * time.Second
 	// pollEvents is how many events one turn delivers. The next turn continues.
 	pollEvents = 100
 )
@@ -137,10 +139,7 @@ func (p *poll) do(ctx context.Context) error {
 		return errTurnLost
 	}
 	if ctx.Err() != nil { // the server stops: another one polls at once
-		if err := p.queries.ReleasePoll(context.WithoutCancel(ctx), p.row.ID, p.state.Condition, p.state.Turn); err != nil {
-			return fmt.Errorf("release trigger %s: %w", p.row.ID, err)
-		}
-		return ctx.Err()
+		return errors.Join(ctx.Err(), p.release(ctx))
 	}
 	if errors.Is(err, errTurnLost) {
 		return err
@@ -156,6 +155,16 @@ func (p *poll) do(ctx context.Context) error {
 	return settled(p.queries.SettlePoll(ctx, db.SettlePollParams{
 		TriggerID: p.row.ID, Condition: p.state.Condition, Turn: p.state.Turn, Baseline: p.state.Baseline && f.more, DueAt: due, PolledAt: new(p.now()), Status: f.status,
 	}))
+}
+
+// release ends the turn without a result. ctx has ended.
+func (p *poll) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
+	defer cancel()
+	if err := p.queries.ReleasePoll(ctx, p.row.ID, p.state.Condition, p.state.Turn); err != nil {
+		return fmt.Errorf("release trigger %s: %w", p.row.ID, err)
+	}
+	return nil
 }
 
 // pass passes an event of the poll to its trigger, or to its condition of a join. The cursor moves in

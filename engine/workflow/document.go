@@ -25,7 +25,7 @@ func documentErrorf(format string, args ...any) error {
 
 // decodeDocument reads YAML or JSON into decoded JSON values (nil, bool,
 // json.Number, string, []any, map[string]any). It bounds size, depth and the
-// number of values, and refuses duplicate keys and characters that Postgres
+// number of values, and rejects duplicate keys and characters that Postgres
 // cannot keep.
 func decodeDocument(doc []byte) (any, error) {
 	if len(doc) > MaxDocumentBytes {
@@ -121,7 +121,7 @@ func (r *jsonReader) list(depth int) (any, error) {
 	return list, err
 }
 
-// checkText refuses NUL, which may come out of an escape.
+// checkText rejects NUL, which may come out of an escape.
 func checkText(s string) error {
 	for i := range len(s) {
 		if s[i] == 0 {

@@ -60,7 +60,7 @@ func numberOrText(o *object, name string) string {
 	return o.text(100, name)
 }
 
-// checkMemo refuses a cache on operators without attempts.
+// checkMemo rejects a cache on operators without attempts.
 func (p *parser) checkMemo(o *object, op *Operator) {
 	if op.Cache != nil && op.Type != "" && !op.Runs() {
 		o.add(o.at("cache"), "An operator of type %s does not run a task, so it has no result to cache; set cache on the operators that run tasks.", op.Type)

@@ -26,7 +26,7 @@ func (p *parser) storage(o *object, t *typeregistry.Type) Storage {
 	return s
 }
 
-// noChannel refuses an explicit channel: it is chosen when an attempt starts, and the
+// noChannel rejects an explicit channel: it is chosen when an attempt starts, and the
 // storage of an output is the hint for it.
 func (p *parser) noChannel(o *object) {
 	v, path, _ := o.get("channel")

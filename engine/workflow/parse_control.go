@@ -237,7 +237,7 @@ func (p *parser) approval(parent *object) *Approval {
 	return a
 }
 
-// refuseSources refuses options from outside of the definition in the form of an approval, which
+// refuseSources rejects options from outside of the definition in the form of an approval, which
 // another user than the launcher responds.
 func (p *parser) refuseSources(form typeregistry.Schema, path string) {
 	for i, f := range form.Fields {

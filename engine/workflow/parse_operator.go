@@ -152,7 +152,7 @@ func (o *object) name(pattern form, rule string) string {
 
 const portRule = "use a letter or _, followed by letters, digits and _, at most 64 characters"
 
-// ports reads a list of named things, and refuses names that differ only in case,
+// ports reads a list of named things, and rejects names that differ only in case,
 // because they become files and environment variables.
 func ports[T any](p *parser, o *object, read func(*object) T, name func(T) string, names ...string) []T {
 	items, path := o.list(MaxPorts, names...)

@@ -87,7 +87,7 @@ func (o *object) get(names ...string) (v any, path string, present bool) {
 	return v, path, present
 }
 
-// finish refuses the keys that were not read.
+// finish rejects the keys that were not read.
 func (o *object) finish() {
 	for _, key := range slices.Sorted(maps.Keys(o.values)) {
 		if slices.Contains(o.known, key) {

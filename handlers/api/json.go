@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// jsonFormat is huma's JSON with three differences: it refuses the NUL character, which Postgres
+// jsonFormat is huma's JSON with three differences: it rejects the NUL character, which Postgres
 // cannot store; it accepts 2.0 for an integer; and its errors are in plain words.
 func jsonFormat() huma.Format {
 	format := huma.DefaultJSONFormat
@@ -80,7 +80,7 @@ func whole(v any) any {
 	return v
 }
 
-// checkText refuses a JSON document that contains a NUL character.
+// checkText rejects a JSON document that contains a NUL character.
 func checkText(data []byte) error {
 	if !bytes.Contains(data, []byte(`\u0000`)) {
 		return nil

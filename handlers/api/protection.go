@@ -228,7 +228,7 @@ func (h *protectionAPI) apiPutRetryBudget(ctx context.Context, in *struct{ Body 
 	if in.Body.Retries > 0 {
 		per, err := units.ParseDuration(in.Body.Period)
 		if err != nil {
-			per = -1 // the service refuses it at its field
+			per = -1 // the service rejects it at its field
 		}
 		rule = protect.BucketRule{Retries: in.Body.Retries, Per: per, Burst: in.Body.Burst}
 	}

@@ -3,7 +3,6 @@ package catalogue
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -141,9 +139,6 @@ func (h *Pages) codePackage(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 		w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 		w.Header().Set("Content-Type", "application/octet-stream")
-	}
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("download of the code package of %s %s: %w", v.Name, v.Version, err)
 	}
 	if file := r.URL.Query().Get("file"); file != "" {
 		return h.Packages.Send(r.Context(), v.ProjectID, p.Package, file, func(f source.File, content io.Reader) error {

@@ -5,14 +5,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
@@ -81,9 +78,6 @@ func (h *Content) saveEntry(w http.ResponseWriter, r *http.Request, a artifact.A
 		if part.Cut {
 			return apperr.New(apperr.Invalid, "%q is too large to be unpacked here. Download the archive.", name)
 		}
-		if err := longAnswer(w); err != nil {
-			return err
-		}
 		bytesHeader(w, r, part.Artifact)
 		w.Header().Set("Cache-Control", "private, no-cache")
 		w.Header().Set("ETag", entryTag(a, name))
@@ -96,14 +90,6 @@ func (h *Content) saveEntry(w http.ResponseWriter, r *http.Request, a artifact.A
 func entryTag(a artifact.Artifact, name string) string {
 	sum := sha256.Sum256([]byte(a.SHA256 + "\x00" + name))
 	return `"` + hex.EncodeToString(sum[:]) + `"`
-}
-
-// longAnswer removes the time limit of a response with the bytes of an artifact.
-func longAnswer(w http.ResponseWriter) error {
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("send an artifact: %w", err)
-	}
-	return nil
 }
 
 // ReportPolicy runs the scripts of a report in their own origin, without cookies, storage or
@@ -208,9 +194,6 @@ func (h *Content) sendBlob(w http.ResponseWriter, r *http.Request, a artifact.Ar
 		return err
 	}
 	defer func() { _ = reader.Close() }() // only read
-	if err := longAnswer(w); err != nil {
-		return err
-	}
 	w.Header().Set("ETag", `"`+a.SHA256+`"`)
 	w.Header().Set("Cache-Control", "private, no-cache")
 	http.ServeContent(w, r, "", a.CreatedAt, reader)

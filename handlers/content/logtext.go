@@ -1,10 +1,8 @@
 package content
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/flowforge/flowforge/data/telemetry"
 )
@@ -13,9 +11,6 @@ import (
 // returns errors before the first byte; a later error aborts the response, so that a part
 // of a log does not look complete.
 func (h *Content) SendLog(w http.ResponseWriter, r *http.Request, q telemetry.LogQuery, filename string) error {
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("download of a log: %w", err)
-	}
 	out := &textWriter{w: w, filename: filename}
 	err := h.Telemetry.WriteLog(r.Context(), out, q)
 	if err == nil {

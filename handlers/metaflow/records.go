@@ -126,7 +126,7 @@ func (a *API) search(q request) (any, error) {
 	return records("runs", runs, next), err
 }
 
-// readKnown decodes the JSON body into v and refuses fields that v does not have.
+// readKnown decodes the JSON body into v and rejects fields that v does not have.
 func (q request) readKnown(v any) error {
 	decoder := json.NewDecoder(q.Body)
 	decoder.DisallowUnknownFields()

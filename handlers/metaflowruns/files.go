@@ -1,13 +1,10 @@
 package metaflowruns
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
@@ -57,9 +54,6 @@ func attachment(name string) map[string]string {
 // send sends a file of the datastore.
 func send(w http.ResponseWriter, r *http.Request, file io.ReadCloser, size int64, header map[string]string) error {
 	defer func() { _ = file.Close() }() // only read
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("download from the datastore: %w", err)
-	}
 	for name, value := range header {
 		w.Header().Set(name, value)
 	}
@@ -108,9 +102,6 @@ func (h *Pages) log(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set(name, value)
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("download of a log: %w", err)
-	}
 	to := &download{w: w}
 	err = datastore.WriteLog(r.Context(), store, t, attempt, to)
 	if err != nil && to.any {

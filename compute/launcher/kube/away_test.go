@@ -64,7 +64,7 @@ func (p *proxy) keep(from, to net.Conn) bool {
 	return true
 }
 
-// set cuts all connections and refuses new ones, or restores the connection.
+// set cuts all connections and rejects new ones, or restores the connection.
 func (p *proxy) set(cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

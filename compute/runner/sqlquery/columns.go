@@ -174,7 +174,7 @@ type file struct {
 	written int64
 }
 
-// Write counts the bytes of the file and refuses more than the request allows.
+// Write counts the bytes of the file and rejects more than the request allows.
 func (f *file) Write(p []byte) (int, error) {
 	if f.written += int64(len(p)); f.written > f.request.MaxBytes {
 		return 0, f.request.tooManyBytes()

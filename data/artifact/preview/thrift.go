@@ -26,7 +26,7 @@ const (
 
 var errThrift = bad("The metadata of the Parquet file is damaged.")
 
-// skim walks over one structure and returns its length. It refuses lengths that the bytes
+// skim walks over one structure and returns its length. It rejects lengths that the bytes
 // cannot hold, so that a decoder may trust them.
 type skim struct {
 	data     []byte

@@ -20,7 +20,7 @@ import (
 const localFolder = ".metaflow"
 
 // local is a folder of this machine. Each method opens it again, so that no handle stays open. Links
-// never lead out of the datastore: os.Root refuses them.
+// never lead out of the datastore: os.Root rejects them.
 type local struct {
 	trusted string // a folder that the server trusts
 	below   string // the root of the datastore in it

@@ -78,7 +78,7 @@ func (s *Service) listed(address string) bool {
 	})
 }
 
-// refuse refuses connections to addresses to which the server must not connect. It sees the address that
+// refuse rejects connections to addresses to which the server must not connect. It sees the address that
 // a name led to.
 func (s *Service) refuse(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)

@@ -48,7 +48,7 @@ func shownName(name string) string {
 	return name
 }
 
-// object refuses what constructs objects, except the known classes.
+// object rejects what constructs objects, except the known classes.
 func (r *reader) object(op byte) (bool, error) {
 	switch op {
 	case 'c':

@@ -134,7 +134,7 @@ func Decode(ctx context.Context, data []byte) (any, error) {
 	}
 }
 
-// constructed refuses what is not a value.
+// constructed rejects what is not a value.
 func constructed(v any) error {
 	if name, ok := v.(global); ok {
 		return &OtherError{string(name)}

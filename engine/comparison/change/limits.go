@@ -93,7 +93,7 @@ func sameValidators(old, now []typeregistry.Validator) bool {
 	})
 }
 
-// validatorRule is what a validator refuses, without the message.
+// validatorRule is what a validator rejects, without the message.
 func validatorRule(v typeregistry.Validator) [5]string {
 	return [5]string{v.Rule, v.Pattern, v.Min.String(), v.Max.String(), v.Field}
 }

@@ -33,6 +33,7 @@ const (
 	lease       = 2 * time.Minute
 	confirm     = 10 * time.Second // for the broker to confirm an event
 	readWait    = 5 * time.Second
+	settleLimit = 5 * time.Second // to store the results of a round; the lease expires otherwise
 	firstPause  = time.Second
 	longPause   = 30 * time.Second
 	maxReported = 500
@@ -188,8 +189,7 @@ func (s *Sink) send(ctx context.Context, b *broker) error {
 		return err
 	}
 	if err := s.sendAll(ctx, b, l); err != nil { // also when ctx ended: the next leader sends the rest at once
-		_, failed := s.config.Consumers.Release(context.WithoutCancel(ctx), ref(), l.ID)
-		return errors.Join(err, failed)
+		return errors.Join(err, s.release(ctx, l))
 	}
 	s.report(ctx, nil)
 	return nil
@@ -197,24 +197,39 @@ func (s *Sink) send(ctx context.Context, b *broker) error {
 
 func ref() consumer.Ref { return consumer.Ref{Name: Consumer, Installation: true} }
 
+// release returns a lease with the events that were not sent.
+func (s *Sink) release(ctx context.Context, l consumer.Lease) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	defer cancel()
+	_, err := s.config.Consumers.Release(ctx, ref(), l.ID)
+	return err
+}
+
 // sendAll sends the events of a lease in rounds. A round has at most one event of each execution, so that
 // the broker never stores an event before an earlier one of its execution.
 func (s *Sink) sendAll(ctx context.Context, b *broker, l consumer.Lease) error {
 	for _, round := range rounds(l.Events) {
 		stored, refused, err := s.publish(ctx, b, round)
 		s.config.Crash("sink.stored")
-		if len(stored) > 0 {
-			if _, err := s.config.Consumers.Acknowledge(context.WithoutCancel(ctx), ref(), l.ID, stored); err != nil {
-				return err
-			}
+		if err := errors.Join(err, s.settle(ctx, l, stored, refused)); err != nil {
+			return err
 		}
-		for id, reason := range refused {
-			failure := consumer.Failure{Events: []string{id}, Reason: reason, Final: true}
-			if _, err := s.config.Consumers.Fail(context.WithoutCancel(ctx), ref(), l.ID, failure); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// settle stores what the broker did with events of a lease, also when ctx has ended.
+func (s *Sink) settle(ctx context.Context, l consumer.Lease, stored []string, refused map[string]string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	defer cancel()
+	if len(stored) > 0 {
+		if _, err := s.config.Consumers.Acknowledge(ctx, ref(), l.ID, stored); err != nil {
+			return err
 		}
-		if err != nil {
+	}
+	for id, reason := range refused {
+		failure := consumer.Failure{Events: []string{id}, Reason: reason, Final: true}
+		if _, err := s.config.Consumers.Fail(ctx, ref(), l.ID, failure); err != nil {
 			return err
 		}
 	}

@@ -269,7 +269,7 @@ func (c *checker) normal(p Parameter) {
 	}
 }
 
-// finite refuses numbers that draws, JSON or whole numbers cannot hold.
+// finite rejects numbers that draws, JSON or whole numbers cannot hold.
 func (c *checker) finite(p Parameter) {
 	for _, n := range []struct {
 		name  string

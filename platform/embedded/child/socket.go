@@ -19,7 +19,7 @@ const maxSocketDir = 107 - len("/.s.PGSQL.5432")
 // SocketDir makes a directory for unix sockets, mode 0700, owned by uid and gid, and
 // returns its path: dir itself, or when that is too long a path for a socket a
 // directory below runtimeDir (a per-user directory; "" for /tmp) whose name is made
-// from dir. It refuses a directory that another user created.
+// from dir. It rejects a directory that another user created.
 func SocketDir(dir, runtimeDir string, uid, gid int) (string, error) {
 	path := dir
 	if len(path) > maxSocketDir {

@@ -10,7 +10,7 @@ import (
 
 const engineBuiltIn = false
 
-// RunEngine refuses: this build is fully static and cannot load a library.
+// RunEngine returns an error: this build is fully static and cannot load a library.
 func RunEngine(context.Context, []string) error {
 	return apperr.New(apperr.Unavailable, "this build has no ClickHouse engine: set FLOWFORGE_CLICKHOUSE_URL")
 }

@@ -143,7 +143,7 @@ class Parser {
     return this.plain((read) => read(name));
   }
 
-  // plain refuses what follows a value and is not known here: members, indexes and calls.
+  // plain rejects what follows a value and is not known here: members, indexes and calls.
   plain(value) {
     if (["(", "[", ".", "?."].includes(this.list[this.at]?.sign)) refuse();
     return value;

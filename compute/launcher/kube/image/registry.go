@@ -185,7 +185,7 @@ func hostMatches(host, address string) bool {
 	return host == address || err == nil && host == plain
 }
 
-// refuseOwn refuses connections to this machine and to link-local addresses, where clouds
+// refuseOwn rejects connections to this machine and to link-local addresses, where clouds
 // serve machine credentials. It checks the resolved address.
 func refuseOwn(_, address string, _ syscall.RawConn) error {
 	host, _, err := net.SplitHostPort(address)

@@ -276,7 +276,7 @@ func (b *builder) verify(pod *corev1.Pod) error {
 	return nil
 }
 
-// noGPUs refuses GPUs of other containers: quotas would not count them.
+// noGPUs rejects GPUs of other containers: quotas would not count them.
 func (b *builder) noGPUs(c *corev1.Container, at string) error {
 	name := corev1.ResourceName(b.o.GPUResource)
 	if quantity, ok := c.Resources.Limits[name]; ok && !quantity.IsZero() {
