@@ -6,6 +6,8 @@ import collections.abc
 import dataclasses
 import datetime
 import enum
+import inspect
+import json
 import os
 import typing
 import uuid
@@ -113,7 +115,7 @@ _SIMPLE: Dict[Any, Type] = {
     float: Type("Float", python="float", decode=float),
     str: Type("String", python="str"),
     datetime.datetime: Type("DateTime", python="datetime", decode=_times.moment, encode=_times.moment_text),
-    datetime.date: Type("Date", python="date", decode=datetime.date.fromisoformat, encode=lambda v: v if isinstance(v, str) else v.isoformat()),
+    datetime.date: Type("Date", python="date", decode=datetime.date.fromisoformat, encode=_times.date_text),
     datetime.timedelta: Type("Duration", python="timedelta", decode=_times.duration, encode=_times.duration_text),
     uuid.UUID: Type("String", {"format": "uuid"}, python="UUID", decode=uuid.UUID, encode=str),
     _handles.Secret: Type("Secret", python="Secret", decode=_handles.Secret, encode=str),
@@ -187,7 +189,7 @@ def _generic(annotation: Any, origin: Any, args: Tuple[Any, ...], pickle: bool) 
             t = dataclasses.replace(
                 t.with_params(unique=True),
                 decode=lambda v: origin_of(origin)(elem.decode(e) for e in v),
-                encode=lambda v: [elem.encode(e) for e in sorted(v)],
+                encode=lambda v: _in_order([elem.encode(e) for e in v]),
             )
         return t
     if origin is tuple:
@@ -202,6 +204,14 @@ def _generic(annotation: Any, origin: Any, args: Tuple[Any, ...], pickle: bool) 
             )
         return Type("File", {"format": "jsonl"}, stream=True, python=spelled(annotation))
     return _foreign.data(origin) if args and isinstance(origin, type) else None
+
+
+def _in_order(entries: List[Any]) -> List[Any]:
+    """Return the entries of a set in an order that does not depend on their hashes."""
+    try:
+        return sorted(entries)
+    except TypeError:  # objects and lists of JSON have no order
+        return sorted(entries, key=lambda e: json.dumps(e, sort_keys=True, default=repr))
 
 
 def origin_of(origin: Any) -> Any:
@@ -244,7 +254,7 @@ def _map(annotation: Any, args: Tuple[Any, ...], pickle: bool) -> Type:
 
 def _class(cls: type, pickle: bool) -> Type:
     if issubclass(cls, enum.Enum):
-        return Type("Enum", options=tuple(m.value for m in cls), python=cls.__name__, decode=cls, encode=lambda v: v.value if isinstance(v, enum.Enum) else v)
+        return _enum(cls)
     if issubclass(cls, _handles.File):
         return Type(cls.kind, python=cls.__name__, custom=cls.registered, decode=lambda v: _handle(cls, v), encode=_reference)
     if issubclass(cls, os.PathLike):
@@ -262,6 +272,13 @@ def _class(cls: type, pickle: bool) -> Type:
     if pickle:
         return Type("File", {"format": "pickle"}, python=cls.__name__, decode=lambda path: _handles.read(_path(path), True))
     raise Unmapped(f"`{cls.__name__}` has no type. {_WAY_OUT}; or set pickle=True on the operator to pass it between operators")
+
+
+def _enum(cls: Any) -> Type:
+    for member in cls:
+        if not isinstance(member.value, (str, int, float)):
+            raise Unmapped(f"`{cls.__name__}.{member.name}` is {member.value!r}, but a form can offer only strings, numbers and booleans: give each member such a value")
+    return Type("Enum", options=tuple(m.value for m in cls), python=cls.__name__, decode=cls, encode=lambda v: v.value if isinstance(v, enum.Enum) else v)
 
 
 def _path(value: Any) -> Any:
@@ -318,7 +335,12 @@ def _hinted_fields(cls: Any, names: Tuple[str, ...], defaults: Mapping[str, Any]
 def _dataclass_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
     hints = class_hints(cls)
     fields = []
+    for name, argument in inspect.signature(cls).parameters.items():
+        if name in hints and name not in {f.name for f in dataclasses.fields(cls)} and argument.default is argument.empty:
+            raise Unmapped(f"the InitVar {name!r} of `{cls.__name__}` is not kept, so a task could not create the value again: make it a field, or give it a default")
     for f in dataclasses.fields(cls):
+        if not f.init:  # __post_init__ computes it again
+            continue
         default = f.default
         if f.default_factory is not dataclasses.MISSING:
             default = f.default_factory()
@@ -349,9 +371,10 @@ def _struct(cls: Any, fields: Tuple[Field, ...], absent: FrozenSet[str] = frozen
     """Return the type of a class. The server stores null for keys without a value; those in absent are left out again."""
     if not fields:
         raise Unmapped(f"`{cls.__name__}` has no fields")
+    keywords = _foreign.keywords(cls) if _foreign.is_pydantic(cls) else {}
 
     def build(given: Dict[str, Any]) -> Any:
-        return cls(**{name: value for name, value in given.items() if value is not None or name not in absent})
+        return cls(**{keywords.get(name, name): value for name, value in given.items() if value is not None or name not in absent})
 
     def decode(value: Any) -> Any:
         return build({f.name: f.type.decode(value[f.name]) for f in fields if f.name in value})

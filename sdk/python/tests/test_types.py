@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 import enum
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Dict, FrozenSet, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
+from typing import Annotated, Any, Dict, FrozenSet, Iterator, List, Literal, NamedTuple, Optional, Sequence, Set, Tuple, TypedDict, Union
 from uuid import UUID
 
 import annotated_types as kinds
@@ -195,6 +195,72 @@ def test_absent_keys_stay_absent() -> None:
     assert query.text() == "Struct{name: Optional<String>, n: Optional<Integer>, limit: Optional<Integer>}"
     assert query.decode({"name": None, "n": None, "limit": None}) == {"limit": None}, "null is a value of limit"
     assert query.build is not None and query.build({"n": None, "limit": 2}) == {"limit": 2}
+
+
+class Aliased(pydantic.BaseModel):
+    """Its fields have other names for callers."""
+
+    learning_rate: float = pydantic.Field(default=0.1, alias="lr")
+    epochs: int = pydantic.Field(default=1, validation_alias=pydantic.AliasChoices("n", "rounds"))
+    batch: int = 8
+
+
+class ByName(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(populate_by_name=True, alias_generator=str.upper)
+    rate: float = 0.1
+
+
+def test_models_with_aliases_keep_their_values() -> None:
+    t = read(Aliased).type
+    assert [f.name for f in t.fields] == ["learning_rate", "epochs", "batch"], "the names of the attributes"
+    given = Aliased.model_validate({"lr": 0.5, "n": 7, "batch": 16})
+    assert t.decode(t.encode(given)) == given
+    assert read(ByName).type.decode({"rate": 0.5}) == ByName(rate=0.5)
+
+
+@dataclass
+class Sized:
+    rows: int
+    cells: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cells = self.rows * 2
+
+
+@dataclass
+class Scaled:
+    rows: int
+    factor: InitVar[int]
+
+
+def test_dataclasses_whose_fields_are_computed() -> None:
+    t = read(Sized).type
+    assert t.text() == "Struct{rows: Integer}"
+    assert t.decode(t.encode(Sized(3))) == Sized(3)
+    with pytest.raises(Unmapped, match="the InitVar 'factor' of `Scaled` is not kept, so a task could not create the value again"):
+        read(Scaled)
+
+    @operator
+    def measure(rows: int) -> Sized:
+        return Sized(rows)
+
+    assert measure(4) == Sized(4)
+
+
+class Shape(enum.Enum):
+    FLAT = (1, 2)
+
+
+def test_sets_and_enums() -> None:
+    t = read(Set[Colour]).type
+    assert t.encode({Colour.RED, Colour.GREEN}) == ["green", "red"]
+    assert read(FrozenSet[Point]).type.encode(frozenset({Point(2), Point(1)})) == [{"x": 1, "y": 0.0}, {"x": 2, "y": 0.0}]
+    with pytest.raises(Unmapped, match=r"`Shape\.FLAT` is \(1, 2\), but a form can offer only strings, numbers and booleans"):
+        read(Shape)
+
+
+def test_a_date_has_no_time_of_day() -> None:
+    assert read(datetime.date).type.encode(datetime.datetime(2026, 1, 2, 3, 4)) == "2026-01-02"
 
 
 def test_times() -> None:
