@@ -97,6 +97,9 @@ class Client:
         """
         if not name:
             raise ValueError("a metric needs a name")
+        if isinstance(metric_type, int) and step is None:  # metric("loss", loss, epoch), as other trackers have it
+            step, metric_type = metric_type, MetricType.GAUGE
+        number = _encoding.number(value)
         if step is not None and not -(1 << 63) <= int(step) < 1 << 63:
             raise ValueError(f"the step {step} of the metric {name!r} has more than 64 bits")
         kind = metric_type.value if isinstance(metric_type, MetricType) else str(metric_type)
@@ -104,7 +107,7 @@ class Client:
             at = "" if step is None else f" step={step}"
             print(f"METRIC {name}={value}{at}", flush=True)
             return
-        entry: Dict[str, Any] = {"timestamp": _now(), "name": name, "type": kind, "value": _encoding.number(value)}
+        entry: Dict[str, Any] = {"timestamp": _now(), "name": name, "type": kind, "value": number}
         if self._config.rank is not None:
             tags = {"rank": str(self._config.rank), **(tags or {})}
         if tags:
@@ -242,9 +245,9 @@ class Client:
 
     def checkpoint(self, data: Any) -> None:
         """Save JSON-serializable data for the next attempt of this task."""
+        text = _files.save_checkpoint(self._config, data)
         if not self.inside:
             return
-        text = _files.save_checkpoint(self._config, data)
         self._sending().replace("SaveCheckpoint", {**self._task(), "data": text, "timestamp": _now()})
 
     def get_checkpoint(self) -> Optional[Any]:
