@@ -322,7 +322,7 @@ def _fields(returned: Any) -> Optional[Dict[str, Any]]:
         return None
     if isinstance(returned, Group):
         return dict(returned._ff_values)
-    if not isinstance(returned, Future) and _wire._holds_future(returned):
+    if not isinstance(returned, Future) and _wire.holds_future(returned):
         raise error(
             f"a branch of when returns a {type(returned).__name__} of several values; let it return one value or the results of one operator, "
             "or choose each value with a separate when: when(condition, lambda: first, lambda: second)"

@@ -32,12 +32,12 @@ def encode(operator: str, name: str, t: Type, value: Any) -> Any:
     what = f"operator {operator}, output {name!r}"
     number = None
     try:
-        encoded = _whole(t, t.encode(_plain_numbers(value)))
+        encoded = _whole(t, _plain_numbers(t.encode(_plain_numbers(value))))
         number = _not_finite(encoded)
         if number is None:
             _files.to_json(encoded, f"output {name!r}")
     except OutputError as err:
-        raise OutputError(f"operator {operator}, {err}; return a File, Table or Model, or set pickle=True and a class as result type") from None
+        raise OutputError(f"operator {operator}, {err}; convert it to values of JSON, declare its class as the result type, such as a dataclass or DataFrame, or return a File or Model") from None
     except Exception as err:  # the author's classes run
         raise OutputError(f"{what}: {value!r} is not {article(t)}: {err}") from err
     if number is not None and encoded is number:
@@ -62,8 +62,8 @@ def _plain_numbers(value: Any) -> Any:
     """Convert scalars of numpy, which functions of other libraries often return."""
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return value.item()
-    if isinstance(value, list):
-        return [_plain_numbers(v) for v in value]
+    if type(value) in (list, tuple):
+        return type(value)(_plain_numbers(v) for v in value)
     if isinstance(value, dict):
         return {k: _plain_numbers(v) for k, v in value.items()}
     return value

@@ -41,7 +41,7 @@ def read(scope: Scope, returned: Any, signature: Optional[Signature] = None) -> 
 
 def _assembled(t: Type, returned: Any) -> Any:
     """Return the future of a list or a dict that contains futures, if it contains any."""
-    if not _wire._holds_future(returned):
+    if not _wire.holds_future(returned):
         return returned
     inner = t.inner
     parts: List[Union[str, Value]] = []
@@ -55,7 +55,7 @@ def _assembled(t: Type, returned: Any) -> Any:
             why = mismatch(value._ff.type, of)
             if why:
                 raise error(f"the result{'' if key is None else f' {key}'}: {why}")
-        elif _wire._holds_future(value):
+        elif _wire.holds_future(value):
             raise error(f"{value!r} cannot be part of a result; return its values")
         parts += [", "] if parts else []
         parts += [] if key is None else [f"{constant_text(str(key))}: "]

@@ -61,7 +61,7 @@ class _Wiring:
             return self._future(name, t, argument)
         if isinstance(argument, Group):
             return self._group(name, t, argument)
-        if _holds_future(argument):
+        if holds_future(argument):
             return self._container(name, t, argument)
         return self._constant(name, t, argument)
 
@@ -139,12 +139,12 @@ def _identifier(key: Any) -> str:
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(key))
 
 
-def _holds_future(argument: Any) -> bool:
+def holds_future(argument: Any) -> bool:
     if isinstance(argument, (Future, Group)):
         return True
     if isinstance(argument, dict):
-        return any(map(_holds_future, argument.values()))
-    return isinstance(argument, (list, tuple)) and any(map(_holds_future, argument))
+        return any(map(holds_future, argument.values()))
+    return isinstance(argument, (list, tuple)) and any(map(holds_future, argument))
 
 
 def constant_mismatch(value: Any, t: Type) -> str:
