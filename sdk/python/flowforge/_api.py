@@ -85,6 +85,8 @@ class Server:
         if media_type:
             headers["Content-Type"] = media_type
         try:
+            if urlsplit(self.url).scheme not in ("http", "https"):
+                raise ValueError(self.url)
             request = Request(address + ("?" + urlencode(given) if given else ""), body, headers, method=method)
         except ValueError:
             raise ServerError(f"{self.url} is not the address of a server: set FLOWFORGE_SERVER to an address such as {DEFAULT}") from None
@@ -96,11 +98,17 @@ class Server:
                 if 300 <= err.code < 400:
                     place = err.headers.get("Location", "")
                     raise ServerError(f"{method} {path}: the server redirected the request to {place} (status {err.code}): set FLOWFORGE_SERVER to the final address", err.code) from None
-                raise _refusal(err.code, Answer(err, f"{method} {path}").read(), f"{method} {path}") from None
+                raise _refusal(err.code, Answer(err, f"{method} {path}").read(), f"{method} {path}", self._new_key() if err.code == 401 else "") from None
         except URLError as err:
             raise ServerError(f"cannot reach a server at {self.url} ({err.reason}): set FLOWFORGE_SERVER, or start one with `flowforge serve`") from None
         except (OSError, HTTPException, ValueError) as err:
             raise ServerError(f"{method} {path}: {err}") from None
+
+    def _new_key(self) -> str:
+        """Return how to replace the API key, which depends on where it came from."""
+        if os.environ.get("FLOWFORGE_TOKEN", "").strip() == self._token:
+            return f"Create a key at {self.url}/account/keys and set FLOWFORGE_TOKEN to it."
+        return f"Create a key at {self.url}/account/keys and run `flowforge login {self.url}`."
 
     def find(self, path: str) -> Any:
         """Return the JSON at a path, or None if there is nothing."""
@@ -215,10 +223,10 @@ class _Sized:
             yield piece
 
 
-def _refusal(status: int, body: bytes, what: str) -> ServerError:
+def _refusal(status: int, body: bytes, what: str, advice: str = "") -> ServerError:
     try:
         problem = json.loads(body)
-        lines = [str(problem["detail"])]
+        lines = [" ".join(filter(None, (str(problem["detail"]), advice)))]
     except (ValueError, KeyError, TypeError):
         return ServerError(f"{what}: the server responded with status {status}", status)
     errors = [(str(e.get("path") or ""), str(e.get("message") or "")) for e in problem.get("errors") or ()]

@@ -22,6 +22,11 @@ NOISE = b"SSH-2.0-OpenSSH_9.6\r\n\r\n"
 REFUSAL = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 100\r\n\r\n{\"detail\": "
 
 
+def answer(status: str, body: Dict[str, Any]) -> bytes:
+    text = json.dumps(body).encode()
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
+
+
 class Answers:
     """A port that sends each connection the next answer, then always the last one."""
 
@@ -72,15 +77,26 @@ def test_a_stream_that_breaks(server: Server) -> None:
             response.read()
 
 
-@pytest.mark.parametrize("url", ["myhost", "myhost:8080", "http://myhost:port", "http://my host"])
-def test_a_wrong_address(url: str) -> None:
-    with pytest.raises(ServerError, match="myhost|port|my host"):
+@pytest.mark.parametrize("url", ["myhost", "myhost:8080", "127.0.0.1:8080", "localhost:8080"])
+def test_an_address_without_a_protocol(url: str) -> None:
+    with pytest.raises(ServerError, match=f"{url} is not the address of a server: set FLOWFORGE_SERVER to an address such as http://"):
         Server(url, "key").get("/workflows")
 
 
-def answer(status: str, body: Dict[str, Any]) -> bytes:
-    text = json.dumps(body).encode()
-    return f"HTTP/1.1 {status}\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
+@pytest.mark.parametrize("server", [answer("401 Unauthorized", {"detail": "The API key expired."})], indirect=True)
+def test_a_key_that_is_not_valid(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLOWFORGE_TOKEN", raising=False)
+    with pytest.raises(ServerError, match=f"The API key expired. Create a key at {server.url}/account/keys and run `flowforge login {server.url}`."):
+        server.get("/workflows")
+    monkeypatch.setenv("FLOWFORGE_TOKEN", "key")
+    with pytest.raises(ServerError, match=f"Create a key at {server.url}/account/keys and set FLOWFORGE_TOKEN to it."):
+        server.get("/workflows")
+
+
+@pytest.mark.parametrize("url", ["http://myhost:port", "http://my host"])
+def test_a_wrong_address(url: str) -> None:
+    with pytest.raises(ServerError, match="port|my host"):
+        Server(url, "key").get("/workflows")
 
 
 RUNNING, DONE = answer("200 OK", {"status": "RUNNING"}), answer("200 OK", {"status": "SUCCEEDED"})
