@@ -17,7 +17,7 @@ from . import _connection, _constraints, _foreign, _handles, _times
 from ._evaluate import UNIONS
 from ._hints import class_hints, is_instance, is_json, may_be_absent, required, spelled
 from ._limits import constrain
-from ._schema import JSON, Columns, Field, NotConstant, Type, list_of, optional_of
+from ._schema import JSON, Columns, Field, NotConstant, Type, entries, list_of, optional_of
 
 _LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection)
 _SETS = (set, frozenset, collections.abc.Set)
@@ -189,7 +189,7 @@ def _generic(annotation: Any, origin: Any, args: Tuple[Any, ...], pickle: bool) 
             t = dataclasses.replace(
                 t.with_params(unique=True),
                 decode=lambda v: origin_of(origin)(elem.decode(e) for e in v),
-                encode=lambda v: _in_order([elem.encode(e) for e in v]),
+                encode=lambda v: _in_order([elem.encode(e) for e in entries(v)]),
             )
         return t
     if origin is tuple:

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import IO, Any, Callable, Dict, Iterator, Optional, Type
 from urllib.parse import quote, urlencode, urlsplit
 
+from . import _files
 from .exceptions import ServerError
 
 DEFAULT = "http://127.0.0.1:8080"
@@ -58,7 +59,9 @@ class Server:
 
     def _send(self, method: str, path: str, body: Any) -> Any:
         try:
-            data = json.dumps(body, allow_nan=False).encode()
+            data = json.dumps(body, allow_nan=False, default=_files.scalar).encode()
+        except TypeError as err:
+            raise ServerError(f"{method} {path}: the request cannot be written as JSON: {_files.not_json(body) or err}") from None
         except ValueError:
             raise ServerError(f"{method} {path}: the request contains NaN or an infinite number, which JSON cannot represent") from None
         return self.call(method, path, data, "application/json")

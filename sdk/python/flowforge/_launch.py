@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional, Union
 
 from . import _handles, _versions
 from ._api import Server, quoted
-from ._schema import Type
+from ._place import error
+from ._schema import Type, article
 from .exceptions import DefinitionError
 
 if TYPE_CHECKING:
@@ -104,11 +105,7 @@ def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Opti
     from ._run import Run
 
     server = server or Server()
-    version = develop(workflow, server)
-    values = {}
-    for key, value in inputs.items():
-        values[key] = upload(server, _type_of(workflow, key), value, key)
-    request: Dict[str, Any] = {"workflow": version.name, "version": version.version, "inputs": values}
+    request = requested(workflow, inputs, server)
     if name:
         request["name"] = name
     if preset:
@@ -117,13 +114,30 @@ def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Opti
     return Run(answer["execution_id"], server, workflow.signature)
 
 
-def _type_of(workflow: Workflow[Any, Any], key: str) -> Type:
-    """Return the type of an input, or of a field that a dotted name sets."""
+def requested(workflow: Union[str, Workflow[Any, Any]], inputs: Mapping[str, Any], server: Server) -> Dict[str, Any]:
+    """Return the workflow, version and inputs of a launch. The current files of a Workflow are registered if they are new.
+
+    A string is a name, or a name with a version. Raises DefinitionError for inputs that a Workflow does not have.
+    """
+    if isinstance(workflow, str):
+        name, _, version = workflow.partition("@")
+        return {"workflow": name, **({"version": version} if version else {}), "inputs": dict(inputs)}
+    types = {key: type_of(workflow, key) for key in inputs}
+    found = develop(workflow, server)
+    return {"workflow": found.name, "version": found.version, "inputs": {key: upload(server, types[key], value, key) for key, value in inputs.items()}}
+
+
+def type_of(workflow: Workflow[Any, Any], key: str) -> Type:
+    """Return the type of an input, or of a field that a dotted name sets. Raises DefinitionError if there is none."""
     name, *fields = key.split(".")
-    t = workflow.signature.parameter(name).type
+    parameters = {p.name: p.type for p in workflow.signature.parameters}
+    t = parameters.get(name)
+    if t is None:
+        raise error(f"{workflow.name} has no input {name!r}; its inputs are: {', '.join(parameters) or 'none'}")
     for field in fields:
         found = t.inner.field_named(field)
-        assert found is not None
+        if found is None:
+            raise error(f"{key}: {article(t.inner)} has no field {field!r}")
         t = found.type
     return t
 

@@ -6,7 +6,7 @@ import datetime
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional, Tuple
+from typing import Annotated, Any, Dict, List, Optional, Set, Tuple
 
 import numpy
 import pytest
@@ -183,6 +183,36 @@ def test_scalars_of_numpy_inside_structures() -> None:
     assert rows() == [Row(3, 0.5, [0.25])] and type(rows()[0].n) is int
     assert pair() == (3, (1,))
     assert anything({"a": (numpy.int64(3), [numpy.float32(0.5)])}) == {"a": [3, [0.5]]}
+
+
+@operator
+def joined(names: List[str], only: Set[str], row: Tuple[str, ...]) -> List[str]:
+    return names
+
+
+@operator
+def letters() -> List[str]:
+    return "abc"  # type: ignore[return-value]
+
+
+@workflow
+def joining(names: List[str] = ["a"]) -> List[str]:
+    return joined(names, {"a"}, ("a",))
+
+
+def test_a_string_is_no_list_of_its_characters() -> None:
+    untyped: Any = joining
+    with pytest.raises(DefinitionError, match="joining: names: 'abc' is not a `List.str.`: put it in brackets to make it the only entry"):
+        untyped("abc")
+    with pytest.raises(OutputError, match="operator letters, output 'result': 'abc' is not a `List.str.`"):
+        letters()
+
+    @workflow
+    def wrong(n: int) -> List[str]:
+        return joined("abc", {"a"}, ("a",))  # type: ignore[arg-type]
+
+    with pytest.raises(DefinitionError, match="joined: names: 'abc' is not a `List.str.`: put it in brackets"):
+        wrong.definition()
 
 
 def test_values_of_json_are_those_of_a_task() -> None:
