@@ -11,6 +11,8 @@ from ._schema import Type, article
 from ._signature import Signature
 from .exceptions import OutputError
 
+MAX_VALUE = 1 << 20  # bytes of a value that is not a file; the runner accepts no more
+
 
 def split(operator: str, signature: Signature, returned: Any) -> List[Any]:
     """Take a returned value apart, in the order of the results. Raises OutputError."""
@@ -34,8 +36,7 @@ def encode(operator: str, name: str, t: Type, value: Any) -> Any:
     try:
         encoded = _whole(t, _plain_numbers(t.encode(_plain_numbers(value))))
         number = _not_finite(encoded)
-        if number is None:
-            _files.to_json(encoded, f"output {name!r}")
+        size = 0 if number is not None else len(_files.to_json(encoded, f"output {name!r}"))
     except OutputError as err:
         raise OutputError(f"operator {operator}, {err}; convert it to values of JSON, declare its class as the result type, such as a dataclass or DataFrame, or return a File or Model") from None
     except Exception as err:  # the author's classes run
@@ -47,6 +48,8 @@ def encode(operator: str, name: str, t: Type, value: Any) -> Any:
     why = _wire.constant_mismatch(encoded, t)
     if why:
         raise OutputError(f"{what}: {why}")
+    if size > MAX_VALUE:
+        raise OutputError(f"{what} has {size / (1 << 20):,.1f} MiB as JSON, and a value can have 1 MiB; return a File, Table, Model or DataFrame, which have no such limit")
     return encoded
 
 

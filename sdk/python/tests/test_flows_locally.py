@@ -100,6 +100,7 @@ def counted(value: str) -> int:
         (fitted, [1, 2, 3], "fitted returned list, but declares `Fitted`: it returned 3 values; its annotation declares 2"),
         (anything, {"s": {1}}, "operator anything, output 'result' cannot be written as JSON: ['s'] has the type `set`; convert it to values of JSON"),
         (anything, {"a": [{(1, 2): 3}]}, "operator anything, output 'result' cannot be written as JSON: the key (1, 2) of ['a'][0] has the type `tuple`, but keys are strings"),
+        (anything, ["x" * (1 << 20)], "operator anything, output 'result' has 1.0 MiB as JSON, and a value can have 1 MiB; return a File, Table, Model or DataFrame"),
         (equal.diverged, "nan", "operator diverged, output 'result' is NaN, which JSON cannot represent. Declare Optional[float] and return None."),
     ],
 )
