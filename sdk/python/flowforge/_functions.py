@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
+import textwrap
 import types
 from typing import Any, Callable
 
@@ -48,6 +50,28 @@ def check_result(function: Callable[..., Any], annotated: bool) -> None:
     line = 0 if annotated else _line_of_value(code)
     if line:
         raise _place.error(f"{name} returns a value (line {line}), but its result has no type: annotate it, such as -> float, or -> None if no operator needs the value", place)
+
+
+def check_handlers(function: Any, is_call: Callable[[Any], bool]) -> None:
+    """Raise DefinitionError for try … except around a call of an operator, which would catch nothing on the server."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):  # such as text that is not in a file
+        return
+    names = {**getattr(function, "__globals__", {}), **inspect.getclosurevars(function).nonlocals}
+    for handled in ast.walk(tree):
+        if not isinstance(handled, ast.Try) or not handled.handlers:
+            continue
+        for call in (c for statement in handled.body for c in ast.walk(statement) if isinstance(c, ast.Call)):
+            inner = call.func.func.value if isinstance(call.func, ast.Call) and isinstance(call.func.func, ast.Attribute) else call.func  # train.options(…)(…)
+            if isinstance(inner, ast.Name) and is_call(names.get(inner.id)):
+                name, place = inner.id, _place.line(function.__code__.co_filename, first + handled.lineno - 1)
+                raise _place.error(
+                    f"except cannot catch a failure of {name}, because {name} runs after the workflow is defined. Handle the exception in the operator, or use "
+                    f"{name}.options(allow_failure=True), or another operator with .options(after=failed(…))",
+                    place,
+                )
 
 
 def _line_of_value(code: types.CodeType) -> int:

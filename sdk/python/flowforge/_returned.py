@@ -19,6 +19,8 @@ def read(scope: Scope, returned: Any, signature: Optional[Signature] = None) -> 
     """
     if signature is not None and signature.annotated and signature.single and isinstance(returned, (dict, list)):
         returned = _assembled(signature.results[0].type, returned)
+    if signature is not None and signature.annotated and not signature.single:
+        returned = _with_constants(signature, returned)
     values, python, single = _values(returned)
     if isinstance(returned, Group) and returned._ff_depth and signature is not None and signature.annotated:
         raise error(
@@ -62,6 +64,28 @@ def _assembled(t: Type, returned: Any) -> Any:
         parts.append(value._ff if isinstance(value, Future) else constant_text(of.encode(value)))
     brackets = "{}" if isinstance(returned, dict) else "[]"
     return Future(expression(t, brackets[0], *parts, brackets[1]))
+
+
+def _with_constants(signature: Signature, returned: Any) -> Any:
+    """Return several results by name, with constants as expressions, if there is at least one future."""
+    names = [r.name for r in signature.results]
+    if isinstance(returned, tuple) and len(returned) == len(names):
+        parts = list(returned)
+    elif isinstance(returned, Group) or not all(hasattr(returned, name) for name in names):
+        return returned
+    else:
+        parts = [getattr(returned, name) for name in names]
+    if not any(map(_wire.holds_future, parts)):
+        return returned
+    return {r.name: _part(r.name, r.type, part) for r, part in zip(signature.results, parts)}
+
+
+def _part(name: str, t: Type, part: Any) -> Any:
+    if isinstance(part, (Future, Group)):
+        return part
+    if _wire.holds_future(part):
+        return _assembled(t, part) if isinstance(part, (dict, list)) else part
+    return Future(expression(t, constant_text(_wire.constant(f"the result {name}", t, part))))
 
 
 def _declared(values: Dict[str, Value], signature: Signature) -> Dict[str, Value]:

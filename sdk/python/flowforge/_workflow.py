@@ -107,6 +107,7 @@ class Workflow(Signed, Generic[P, R]):
         from ._definition import Definition
 
         root = Scope(self.name)
+        _functions.check_handlers(self.function, lambda value: hasattr(type(value), "signature"))
         with _graph.tracing(root) as tracer:
             with self._at_function():
                 root.inputs = [Input(p.name, p.type, field=_entry(p)) for p in self.signature.parameters]
@@ -184,6 +185,7 @@ class Workflow(Signed, Generic[P, R]):
     def _make(self, tracer: _graph.Tracer) -> str:
         """Trace this workflow as a graph and return its name."""
         name = tracer.graph_name(self.function.__name__)
+        _functions.check_handlers(self.function, lambda value: hasattr(type(value), "signature"))
         scope = Scope(name)
         scope.description = self.signature.description
         if self._options.get("parallelism"):
