@@ -18,15 +18,12 @@ from ._evaluate import UNIONS
 from ._hints import class_hints, is_instance, is_json, may_be_absent, required, spelled
 from ._limits import constrain
 from ._schema import JSON, Columns, Field, NotConstant, Type, entries, list_of, optional_of
+from ._unmapped import Unmapped, of_field, reading
 
 _LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection)
 _SETS = (set, frozenset, collections.abc.Set)
 _MAPS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _STREAMS = (collections.abc.Iterator, collections.abc.Iterable, collections.abc.Generator)
-
-
-class Unmapped(Exception):
-    """The annotation has no type in the registry. The message names it and a way out."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -263,9 +260,11 @@ def _class(cls: type, pickle: bool) -> Type:
         if cls is _handles.HyperparameterSet:
             return Type("HyperparameterSet", python=cls.__name__, decode=lambda v: cls(**v), encode=lambda v: v.values())
         return dataclasses.replace(_struct(cls, _dataclass_fields(cls, pickle)), kind="HyperparameterSet")
-    fields = _fields(cls, pickle)
+    with reading(cls):
+        fields = _fields(cls, pickle)
+        absent = _absent_keys(cls, fields) if fields is not None else frozenset()
     if fields is not None:
-        return _struct(cls, fields, _absent_keys(cls, fields))
+        return _struct(cls, fields, absent)
     library = _foreign.data(cls)
     if library is not None:
         return library
@@ -326,7 +325,8 @@ def _hinted_fields(cls: Any, names: Tuple[str, ...], defaults: Mapping[str, Any]
     hints = class_hints(cls)
     fields = []
     for name in names:
-        found = read(required(hints[name]), pickle)
+        with of_field(cls, name):
+            found = read(required(hints[name]), pickle)
         t = optional_of(found.type) if may_be_absent(cls, name, hints[name]) else found.type
         fields.append(_field(name, t, found, defaults.get(name, dataclasses.MISSING)))
     return tuple(fields)
@@ -344,7 +344,8 @@ def _dataclass_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
         default = f.default
         if f.default_factory is not dataclasses.MISSING:
             default = f.default_factory()
-        found = read(hints[f.name], pickle)
+        with of_field(cls, f.name):
+            found = read(hints[f.name], pickle)
         fields.append(_field(f.name, found.type, found, default))
     return tuple(fields)
 
@@ -352,7 +353,8 @@ def _dataclass_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
 def _pydantic_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
     fields = []
     for name, info in cls.model_fields.items():
-        found = _apply(read(info.annotation, pickle), info)
+        with of_field(cls, name):
+            found = _apply(read(info.annotation, pickle), info)
         default = dataclasses.MISSING if info.is_required() else info.get_default(call_default_factory=True)
         fields.append(_field(name, found.type, found, default))
     return tuple(fields)

@@ -9,7 +9,7 @@ import enum
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Type as Class, TypeVar, Union, overload
 
-from . import _annotations, _arithmetic, _future, _graph, _returned, _wire
+from . import _annotations, _arithmetic, _future, _graph, _returned, _unmapped, _wire
 from ._future import Future, Group
 from ._graph import Foreach, Input, Node, NodeOutput, Scope, Value, expression
 from ._operator import add_node
@@ -152,7 +152,7 @@ def _constants(items: List[Any]) -> Tuple[List[Any], Type]:
         try:
             t = _annotations.read(type(items[0])).type
             return [t.encode(i) for i in items], t
-        except _annotations.Unmapped:
+        except _unmapped.Unmapped:
             pass
     return items, JSON
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from . import _annotations, _docstrings, _handles, _hints, _place
-from ._annotations import Read, Unmapped
+from ._annotations import Read
 from ._evaluate import evaluate
 from ._schema import Type, optional_of
+from ._unmapped import Unmapped
 
 REQUIRED = inspect.Parameter.empty
 

@@ -11,8 +11,8 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 
-from flowforge import _launch
-from flowforge._api import Server
+from flowforge import _follow, _launch
+from flowforge._api import Server, passes
 from flowforge._run import Run
 from flowforge.exceptions import ServerError
 
@@ -114,6 +114,20 @@ def test_a_wait_ends_with_a_final_error(given: List[bytes]) -> None:
     answers = Answers(*given)
     with pytest.raises(ServerError):
         Run("x", Server(answers.url, "key")).wait(timeout=30)
+    answers.close()
+
+
+def test_a_request_without_an_answer_is_repeated_once_more() -> None:
+    slow = ServerError("timed out")
+    assert passes(slow, asked=100.0, answered=99.0), "also if it took longer than all patience"
+    assert not passes(slow, asked=200.0, answered=99.0) and not passes(ServerError("no", 404), asked=100.0, answered=99.0)
+
+
+def test_who_cannot_follow_says_that_the_execution_continues() -> None:
+    answers = Answers(answer("403 Forbidden", {"detail": "You may not."}))
+    server = Server(answers.url, "key")
+    with pytest.raises(ServerError, match=rf"You may not\.\nThis command cannot follow the execution any longer\. The execution continues: {answers.url}/executions/x"):
+        _follow.follow(Run("x", server), server)
     answers.close()
 
 

@@ -21,10 +21,11 @@ from flowforge import (
     operator, workflow,
 )  # fmt: skip
 from flowforge import _formats
-from flowforge._annotations import Unmapped, read
+from flowforge._annotations import read
 from flowforge._evaluate import evaluate
 from flowforge._schema import mismatch
 from flowforge._times import duration, moment, span
+from flowforge._unmapped import Unmapped
 
 
 class Colour(enum.Enum):
@@ -281,6 +282,26 @@ def test_a_negative_duration_is_refused_as_on_the_server() -> None:
     flow(datetime.timedelta())
     with pytest.raises(DefinitionError, match="flow: how_long: .* is not a .timedelta.: a duration must not be negative"):
         flow(datetime.timedelta(seconds=-5))
+
+
+@dataclass
+class Tree:
+    name: str
+    child: Optional["Tree"] = None
+
+
+class Holder(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(arbitrary_types_allowed=True)
+    inner: List[complex] = []
+
+
+def test_errors_name_the_field() -> None:
+    with pytest.raises(Unmapped, match="^the field 'inner' of `Holder`: `complex` has no type"):
+        read(Holder)
+    with pytest.raises(Unmapped, match="^the field 'child' of `Tree`: `Tree` contains itself, and a form has a fixed number of fields: use Any for the inner value"):
+        read(Dict[str, Tree])
+    with pytest.raises(DefinitionError, match=r"Range applies to numbers, dates and durations; a `str` has a Length: Annotated\[str, Length\(1, 10\)\]"):
+        read(Annotated[str, Range(1, 5)])
 
 
 def test_what_has_no_type() -> None:
