@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional, Union
@@ -11,7 +12,7 @@ from . import _handles, _versions
 from ._api import Server, quoted
 from ._place import error
 from ._schema import Type, article
-from .exceptions import DefinitionError
+from .exceptions import DefinitionError, ServerError
 
 if TYPE_CHECKING:
     from ._definition import Definition
@@ -92,8 +93,25 @@ def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
 def _register(server: Server, d: Definition, version: str, change: _versions.Change, before: str) -> Deployment:
     package = server.upload(d.code.archive(), "package.tar.gz", "application/gzip")["$file"]
     origin = {**change._asdict(), **({"from": before} if before else {})}
-    answer = server.post("/workflows", d.registered("sha256:" + package, version, origin))
+    document = d.registered("sha256:" + package, version, origin)
+    try:
+        answer = server.post("/workflows", document)
+    except ServerError as err:
+        raise ServerError(with_names(str(err), document), err.status) from None
     return Deployment(d.name, str(answer["version"]), server.url + answer["ui_launch_url"], change.reason)
+
+
+def with_names(text: str, document: Mapping[str, Any]) -> str:
+    """Return a text with the names of operators instead of their positions in the document, which the author never sees."""
+
+    def name(found: "re.Match[str]") -> str:
+        graph = document.get("graphs", {}).get(found[1], {}) if found[1] else document
+        operators = graph.get(found[2]) or ()
+        position = int(found[3])
+        prefix = f"graphs.{found[1]}." if found[1] else ""
+        return f"{prefix}{found[2]}[{operators[position]['name']}]" if position < len(operators) else found[0]
+
+    return re.sub(r"(?:graphs\.([\w-]+)\.)?\b(operators|on_exit)\[(\d+)\]", name, text)
 
 
 def _form(server: Server, name: str) -> str:

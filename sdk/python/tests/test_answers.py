@@ -131,6 +131,14 @@ def test_who_cannot_follow_says_that_the_execution_continues() -> None:
     answers.close()
 
 
+def test_a_rejected_definition_names_its_operators() -> None:
+    document = {"operators": [{"name": "load"}, {"name": "train"}], "graphs": {"fit-all": {"operators": [{"name": "best"}]}}}
+    text = "operators[1].retry.limit: …\n  graphs.fit-all.operators[0].cache: …\n  operators[7]: …\n  graphs.x.operators[0]: …"
+    assert _launch.with_names(text, document) == (
+        "operators[train].retry.limit: …\n  graphs.fit-all.operators[best].cache: …\n  operators[7]: …\n  graphs.x.operators[0]: …"
+    )
+
+
 def test_a_written_value_is_removed_after_its_upload(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
