@@ -174,9 +174,9 @@ class Answer:
             raise ServerError(f"{self._request}: the response was cut off: {err}") from None
 
 
-def passes(err: ServerError, asked: float, answered: float) -> bool:
-    """Return whether to ask again after an error: the server limits requests, or had answered a while before it was asked."""
-    return (err.status == 429 or not 400 <= err.status < 500) and asked - answered <= PATIENCE
+def passes(err: ServerError, sent: float, answered: float) -> bool:
+    """Return whether to ask again after an error: the server limits requests, or had answered a while before the request."""
+    return (err.status == 429 or not 400 <= err.status < 500) and sent - answered <= PATIENCE
 
 
 def keeps_key(old: str, new: str) -> bool:

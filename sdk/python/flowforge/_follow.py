@@ -36,12 +36,12 @@ def _follow(run: Run, server: Server) -> int:
     previous, answered = "", time.monotonic()
     found: Dict[str, Any] = {}
     while found.get("status") not in ENDED:
-        asked = time.monotonic()
+        sent = time.monotonic()
         try:
             found = run.refresh()
             answered = time.monotonic()
         except ServerError as err:
-            if not passes(err, asked, answered):
+            if not passes(err, sent, answered):
                 raise ServerError(f"{err}\nThis command cannot follow the execution any longer. The execution continues: {run.url}", err.status) from None
         line = _progress(found) if found else previous
         if line != previous:

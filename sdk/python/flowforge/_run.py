@@ -78,13 +78,13 @@ class Run:
         end = None if timeout is None else time.monotonic() + timeout
         pause, answered = 0.1, float("-inf")  # the first answer must arrive
         while True:
-            asked = time.monotonic()
+            sent = time.monotonic()
             try:
                 if self.state in ENDED:
                     break
                 answered = time.monotonic()
             except ServerError as err:
-                if not passes(err, asked, answered):
+                if not passes(err, sent, answered):
                     raise
             if end is not None and time.monotonic() > end:
                 raise TimeoutError(f"execution {self.id} is still {self._last['status']} after {timeout} s: {self.url}")

@@ -119,8 +119,8 @@ def test_a_wait_ends_with_a_final_error(given: List[bytes]) -> None:
 
 def test_a_request_without_an_answer_is_repeated_once_more() -> None:
     slow = ServerError("timed out")
-    assert passes(slow, asked=100.0, answered=99.0), "also if it took longer than all patience"
-    assert not passes(slow, asked=200.0, answered=99.0) and not passes(ServerError("no", 404), asked=100.0, answered=99.0)
+    assert passes(slow, sent=100.0, answered=99.0), "even if it took longer than all patience"
+    assert not passes(slow, sent=200.0, answered=99.0) and not passes(ServerError("no", 404), sent=100.0, answered=99.0)
 
 
 def test_who_cannot_follow_says_that_the_execution_continues() -> None:
