@@ -104,7 +104,7 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
         return items._ff, t.elem
     if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
         instead = f"range({items})" if isinstance(items, int) else f"[{items!r}]"
-        raise error(f"foreach needs a list; {items!r} is a `{type(items).__name__}`. Write {instead}")
+        raise error(f"foreach needs a list; {items!r} has the type `{type(items).__name__}`. Write {instead}")
     found: Any = items if isinstance(items, range) else list(items)
     if not len(found):
         raise error(

@@ -120,8 +120,8 @@ def test_except_around_an_operator() -> None:
         (lambda n: call_when(n > 1, double(n), double(2)), r"when needs functions, so that only one of them runs: write when\(condition, lambda: train\(rows\), lambda: …\)"),
         (lambda n: call_when(call_approval("Publish?"), lambda: double(n)), "the condition is approval, which returns nothing; pass a form with a field of type bool"),
         (lambda n: call_approval("Publish?", Settings, default=Settings("a")), "the default of approval: its field depth: 'a' is not an `int`"),  # type: ignore[arg-type]
-        (lambda n: call_foreach(5, double), r"foreach needs a list; 5 is a `int`\. Write range\(5\)"),
-        (lambda n: call_foreach("abc", double), r"foreach needs a list; 'abc' is a `str`\. Write \['abc'\]"),
+        (lambda n: call_foreach(5, double), r"foreach needs a list; 5 has the type `int`\. Write range\(5\)"),
+        (lambda n: call_foreach("abc", double), r"foreach needs a list; 'abc' has the type `str`\. Write \['abc'\]"),
         (lambda n: table(frame(n)[frame(n)["n"] > 3]), "Python cannot use frame_?2?.result here, because the value does not exist yet"),
         (lambda n: fit(Settings(frame(n)), []), "fit: given: `DataFrame` is not an `int`"),  # type: ignore[arg-type]
     ],
