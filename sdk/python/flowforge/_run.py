@@ -290,8 +290,8 @@ def executions(workflow: str = "", state: str = "", limit: int = 50, where: str 
     contains conditions such as "lr > 0.01 and accuracy >= 0.9 and tag:baseline". `columns` adds
     columns by name, such as "inputs.lr" or "metrics.loss.min". `sort` is the name to sort by; a
     leading "-" sorts in descending order. `view` is the name of a saved view: its conditions
-    are added, and its columns and order apply unless you set your own. Raises ServerError for
-    an invalid query, and FlowForgeError if pandas is not installed.
+    are added, and its columns and order apply unless you set your own. Times are datetime64 in
+    UTC. Raises ServerError for an invalid query, and FlowForgeError if pandas is not installed.
     """
     server = Server()
     names = ["execution_id", "workflow", "version", "status", "name", "created_at", "finished_at"]
@@ -305,8 +305,10 @@ def executions(workflow: str = "", state: str = "", limit: int = 50, where: str 
         values = one.get("values") or {}
         found = found or list(values)
         row = {**one, "workflow": one.get("workflow_name") or one.get("workflow")}
-        rows.append({**{name: row.get(name) for name in names}, **values})
-    return _frame(rows, names + [name for name in found or extra if name not in names])
+        times = {name: moment(row[name]) if row.get(name) else None for name in ("created_at", "finished_at")}
+        rows.append({**{name: row.get(name) for name in names}, **times, **values})
+    frame = _frame(rows, names + [name for name in found or extra if name not in names])
+    return frame.astype({"created_at": "datetime64[ns, UTC]", "finished_at": "datetime64[ns, UTC]"})
 
 
 def compare(executions: Iterable[Union[str, Run]], baseline: Union[str, Run] = "", all: bool = False) -> Any:

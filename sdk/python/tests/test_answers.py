@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 
+import flowforge
 from flowforge import _follow, _launch
 from flowforge._api import Server, passes
 from flowforge._run import Run
@@ -137,6 +138,17 @@ def test_a_rejected_definition_names_its_operators() -> None:
     assert _launch.with_names(text, document) == (
         "operators[train].retry.limit: …\n  graphs.fit-all.operators[best].cache: …\n  operators[7]: …\n  graphs.x.operators[0]: …"
     )
+
+
+def test_executions_have_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"execution_id": "a", "workflow": "w", "created_at": "2026-01-02T03:04:05.123456789Z", "finished_at": "2026-01-02T03:04:06Z"}]
+    answers = Answers(answer("200 OK", {"executions": [*rows, {"execution_id": "b", "created_at": "2026-01-02T03:05:00Z"}]}), answer("200 OK", {"executions": []}))
+    monkeypatch.setenv("FLOWFORGE_SERVER", answers.url)
+    monkeypatch.setenv("FLOWFORGE_TOKEN", "key")
+    found, none = flowforge.executions(), flowforge.executions()
+    assert (found.finished_at - found.created_at).dt.total_seconds().tolist()[0] == pytest.approx(0.876544) and found.finished_at.isna().tolist() == [False, True]
+    assert str(none.created_at.dtype) == str(found.created_at.dtype) == "datetime64[ns, UTC]" and not len(none)
+    answers.close()
 
 
 def test_a_written_value_is_removed_after_its_upload(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
