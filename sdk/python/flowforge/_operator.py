@@ -86,6 +86,8 @@ class Operator(Signed, Generic[P, R]):
         if not t.holds_blob and not t.stream:
             encoded = _results.encode(self.name, result.name, t, value)
             return t.decode(_plain.as_json(encoded)) if _plain.is_plain(t) or t.kind == "JSON" else _plain.value(t, value)
+        if t.blob and not self.pickle:
+            _results.check_file(self.name, result.name, t, value)
         value = _plain.value(t, value)
         try:
             _plain.check_path(result.name, value)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import Any, List, Optional
 
-from . import _files, _wire
+from . import _files, _handles, _wire
+from ._formats import library
 from ._schema import Type, article
 from ._signature import Signature
 from .exceptions import OutputError
@@ -27,6 +29,23 @@ def present(operator: str, name: str, t: Type, value: Any) -> bool:
     if value is None and not t.optional and t.kind != "JSON":
         raise OutputError(f"operator {operator}, output {name!r}: the function returned None, but declares `{t.shown}`; declare Optional[…] if it may be absent")
     return value is not None or not t.optional
+
+
+def check_file(operator: str, name: str, t: Type, value: Any) -> None:
+    """Raise OutputError for a value that would be written as a file of another type than declared."""
+    if isinstance(value, (_handles.File, os.PathLike)) or t.stream:
+        return
+    package, cls = library(type(value)), type(value).__name__
+    what = f"operator {operator}, output {name!r}: "
+    if t.python == "DataFrame" and cls not in ("DataFrame", "Table"):
+        advice = "; return its to_frame()" if cls == "Series" else "; return a DataFrame that contains it"
+        raise OutputError(f"{what}a `{package + '.' if package not in ('', 'builtins') else ''}{cls}` is not a `DataFrame`{advice}")
+    if t.python == "bytes" and not isinstance(value, (bytes, bytearray, memoryview)):
+        raise OutputError(f"{what}{value!r:.100} is not bytes")
+    if isinstance(value, str) and t.python.endswith("Path"):
+        raise OutputError(f"{what}{value!r:.100} is a string; return Path({value!r:.100}) for a file")
+    if isinstance(value, str) and len(value) < 1000 and "\n" not in value and os.path.exists(value):
+        raise OutputError(f"{what}{value!r} is a string and would be the content; return Path({value!r}) for the file with this name")
 
 
 def encode(operator: str, name: str, t: Type, value: Any) -> Any:

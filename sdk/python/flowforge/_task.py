@@ -134,6 +134,8 @@ def _write(operator: Operator[Any, Any], result: Result, value: Any) -> None:
     if not t.blob:
         client.output(result.name, _results.encode(operator.name, result.name, t, value))
         return
+    if not operator.pickle:
+        _results.check_file(operator.name, result.name, t, value)
     folder = client.output_path(result.name).parent
     try:
         _write_file(t, folder, result.name, value, operator.pickle)
