@@ -105,10 +105,10 @@ func validText(text string) string {
 	return text
 }
 
-// terminalEscapes matches the colours and cursor movements of a terminal.
+// terminalEscapes matches the colors and cursor movements of a terminal.
 var terminalEscapes = regexp.MustCompile("\x1b\\[[0-9;?]*[@-~]")
 
-// withoutEscapes returns text without colours, for messages. Logs keep and show them.
+// withoutEscapes returns text without them, for messages. Logs keep and show them.
 func withoutEscapes(text string) string {
 	if strings.IndexByte(text, 0x1b) < 0 {
 		return text

@@ -67,7 +67,7 @@ func FuzzLineSplitter(f *testing.F) {
 	})
 }
 
-func TestMessagesHaveNoColours(t *testing.T) {
+func TestMessagesHaveNoColors(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"plain":                           "plain",

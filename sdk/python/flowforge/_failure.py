@@ -25,7 +25,7 @@ LOCALS = 30
 _DETAILS = ((3, 30, 2000), (1, 16, 1000), (0, 6, 300))  # lines around, frames and length of messages, until it fits
 _LINE = 200  # characters
 _NAME = 200
-_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[@-~]")  # colours of a terminal
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[@-~]")  # colors of a terminal
 
 
 def write(err: BaseException) -> None:

@@ -129,7 +129,7 @@ def test_syntax_errors_and_broken_messages(tmp_path: Path) -> None:
     assert found["exceptions"][0]["message"] == "The message cannot be written as a string."
 
 
-def test_messages_have_no_colours(tmp_path: Path) -> None:
+def test_messages_have_no_colors(tmp_path: Path) -> None:
     found = described(tmp_path, 'def main():\n    raise ValueError("\\x1b[1;31mred\\x1b[0m is 3")\n')
     assert found["exceptions"][0]["message"] == "red is 3"
 
