@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -102,6 +103,17 @@ func validText(text string) string {
 		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	}
 	return text
+}
+
+// terminalEscapes matches the colors and cursor movements of a terminal.
+var terminalEscapes = regexp.MustCompile("\x1b\\[[0-9;?]*[@-~]")
+
+// withoutEscapes returns text without them, for messages. Logs keep and show them.
+func withoutEscapes(text string) string {
+	if strings.IndexByte(text, 0x1b) < 0 {
+		return text
+	}
+	return terminalEscapes.ReplaceAllString(text, "")
 }
 
 // The levels of log entries.

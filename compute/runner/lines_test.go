@@ -67,6 +67,20 @@ func FuzzLineSplitter(f *testing.F) {
 	})
 }
 
+func TestMessagesHaveNoColors(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"plain":                           "plain",
+		"\x1b[1;31mValueError\x1b[0m: no": "ValueError: no",
+		"\x1b[2K\x1b[?25h":                "",
+		"a \x1b alone":                    "a \x1b alone",
+	} {
+		if got := withoutEscapes(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

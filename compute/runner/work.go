@@ -343,9 +343,9 @@ func (s *logStream) line(text string) {
 	entry := newEntry(s.name, s.sequence, s.guess.level(text), text, s.now)
 	entry.Extra = s.extra
 	s.entries = append(s.entries, entry)
-	if strings.TrimSpace(text) != "" {
+	if words := withoutEscapes(text); strings.TrimSpace(words) != "" {
 		s.mu.Lock()
-		s.last = text
+		s.last = words
 		s.mu.Unlock()
 	}
 }

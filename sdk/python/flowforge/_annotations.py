@@ -6,6 +6,8 @@ import collections.abc
 import dataclasses
 import datetime
 import enum
+import inspect
+import json
 import os
 import typing
 import uuid
@@ -15,16 +17,13 @@ from . import _connection, _constraints, _foreign, _handles, _times
 from ._evaluate import UNIONS
 from ._hints import class_hints, is_instance, is_json, may_be_absent, required, spelled
 from ._limits import constrain
-from ._schema import JSON, Columns, Field, NotConstant, Type, list_of, optional_of
+from ._schema import JSON, Columns, Field, NotConstant, Type, entries, list_of, optional_of
+from ._unmapped import Unmapped, of_field, reading
 
 _LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection)
 _SETS = (set, frozenset, collections.abc.Set)
 _MAPS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 _STREAMS = (collections.abc.Iterator, collections.abc.Iterable, collections.abc.Generator)
-
-
-class Unmapped(Exception):
-    """The annotation has no type in the registry. The message names it and a way out."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +112,7 @@ _SIMPLE: Dict[Any, Type] = {
     float: Type("Float", python="float", decode=float),
     str: Type("String", python="str"),
     datetime.datetime: Type("DateTime", python="datetime", decode=_times.moment, encode=_times.moment_text),
-    datetime.date: Type("Date", python="date", decode=datetime.date.fromisoformat, encode=lambda v: v if isinstance(v, str) else v.isoformat()),
+    datetime.date: Type("Date", python="date", decode=datetime.date.fromisoformat, encode=_times.date_text),
     datetime.timedelta: Type("Duration", python="timedelta", decode=_times.duration, encode=_times.duration_text),
     uuid.UUID: Type("String", {"format": "uuid"}, python="UUID", decode=uuid.UUID, encode=str),
     _handles.Secret: Type("Secret", python="Secret", decode=_handles.Secret, encode=str),
@@ -187,7 +186,7 @@ def _generic(annotation: Any, origin: Any, args: Tuple[Any, ...], pickle: bool) 
             t = dataclasses.replace(
                 t.with_params(unique=True),
                 decode=lambda v: origin_of(origin)(elem.decode(e) for e in v),
-                encode=lambda v: [elem.encode(e) for e in sorted(v)],
+                encode=lambda v: _in_order([elem.encode(e) for e in entries(v)]),
             )
         return t
     if origin is tuple:
@@ -202,6 +201,14 @@ def _generic(annotation: Any, origin: Any, args: Tuple[Any, ...], pickle: bool) 
             )
         return Type("File", {"format": "jsonl"}, stream=True, python=spelled(annotation))
     return _foreign.data(origin) if args and isinstance(origin, type) else None
+
+
+def _in_order(entries: List[Any]) -> List[Any]:
+    """Return the entries of a set in an order that does not depend on their hashes."""
+    try:
+        return sorted(entries)
+    except TypeError:  # objects and lists of JSON have no order
+        return sorted(entries, key=lambda e: json.dumps(e, sort_keys=True, default=repr))
 
 
 def origin_of(origin: Any) -> Any:
@@ -244,7 +251,7 @@ def _map(annotation: Any, args: Tuple[Any, ...], pickle: bool) -> Type:
 
 def _class(cls: type, pickle: bool) -> Type:
     if issubclass(cls, enum.Enum):
-        return Type("Enum", options=tuple(m.value for m in cls), python=cls.__name__, decode=cls, encode=lambda v: v.value if isinstance(v, enum.Enum) else v)
+        return _enum(cls)
     if issubclass(cls, _handles.File):
         return Type(cls.kind, python=cls.__name__, custom=cls.registered, decode=lambda v: _handle(cls, v), encode=_reference)
     if issubclass(cls, os.PathLike):
@@ -253,15 +260,24 @@ def _class(cls: type, pickle: bool) -> Type:
         if cls is _handles.HyperparameterSet:
             return Type("HyperparameterSet", python=cls.__name__, decode=lambda v: cls(**v), encode=lambda v: v.values())
         return dataclasses.replace(_struct(cls, _dataclass_fields(cls, pickle)), kind="HyperparameterSet")
-    fields = _fields(cls, pickle)
+    with reading(cls):
+        fields = _fields(cls, pickle)
+        absent = _absent_keys(cls, fields) if fields is not None else frozenset()
     if fields is not None:
-        return _struct(cls, fields, _absent_keys(cls, fields))
+        return _struct(cls, fields, absent)
     library = _foreign.data(cls)
     if library is not None:
         return library
     if pickle:
         return Type("File", {"format": "pickle"}, python=cls.__name__, decode=lambda path: _handles.read(_path(path), True))
     raise Unmapped(f"`{cls.__name__}` has no type. {_WAY_OUT}; or set pickle=True on the operator to pass it between operators")
+
+
+def _enum(cls: Any) -> Type:
+    for member in cls:
+        if not isinstance(member.value, (str, int, float)):
+            raise Unmapped(f"`{cls.__name__}.{member.name}` is {member.value!r}, but a form can offer only strings, numbers and booleans: give each member such a value")
+    return Type("Enum", options=tuple(m.value for m in cls), python=cls.__name__, decode=cls, encode=lambda v: v.value if isinstance(v, enum.Enum) else v)
 
 
 def _path(value: Any) -> Any:
@@ -309,7 +325,8 @@ def _hinted_fields(cls: Any, names: Tuple[str, ...], defaults: Mapping[str, Any]
     hints = class_hints(cls)
     fields = []
     for name in names:
-        found = read(required(hints[name]), pickle)
+        with of_field(cls, name):
+            found = read(required(hints[name]), pickle)
         t = optional_of(found.type) if may_be_absent(cls, name, hints[name]) else found.type
         fields.append(_field(name, t, found, defaults.get(name, dataclasses.MISSING)))
     return tuple(fields)
@@ -318,11 +335,17 @@ def _hinted_fields(cls: Any, names: Tuple[str, ...], defaults: Mapping[str, Any]
 def _dataclass_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
     hints = class_hints(cls)
     fields = []
+    for name, argument in inspect.signature(cls).parameters.items():
+        if name in hints and name not in {f.name for f in dataclasses.fields(cls)} and argument.default is argument.empty:
+            raise Unmapped(f"the InitVar {name!r} of `{cls.__name__}` is not kept, so a task could not create the value again: make it a field, or give it a default")
     for f in dataclasses.fields(cls):
+        if not f.init:  # __post_init__ computes it again
+            continue
         default = f.default
         if f.default_factory is not dataclasses.MISSING:
             default = f.default_factory()
-        found = read(hints[f.name], pickle)
+        with of_field(cls, f.name):
+            found = read(hints[f.name], pickle)
         fields.append(_field(f.name, found.type, found, default))
     return tuple(fields)
 
@@ -330,7 +353,8 @@ def _dataclass_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
 def _pydantic_fields(cls: Any, pickle: bool) -> Tuple[Field, ...]:
     fields = []
     for name, info in cls.model_fields.items():
-        found = _apply(read(info.annotation, pickle), info)
+        with of_field(cls, name):
+            found = _apply(read(info.annotation, pickle), info)
         default = dataclasses.MISSING if info.is_required() else info.get_default(call_default_factory=True)
         fields.append(_field(name, found.type, found, default))
     return tuple(fields)
@@ -349,9 +373,10 @@ def _struct(cls: Any, fields: Tuple[Field, ...], absent: FrozenSet[str] = frozen
     """Return the type of a class. The server stores null for keys without a value; those in absent are left out again."""
     if not fields:
         raise Unmapped(f"`{cls.__name__}` has no fields")
+    keywords = _foreign.keywords(cls) if _foreign.is_pydantic(cls) else {}
 
     def build(given: Dict[str, Any]) -> Any:
-        return cls(**{name: value for name, value in given.items() if value is not None or name not in absent})
+        return cls(**{keywords.get(name, name): value for name, value in given.items() if value is not None or name not in absent})
 
     def decode(value: Any) -> Any:
         return build({f.name: f.type.decode(value[f.name]) for f in fields if f.name in value})

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import IO, Any, Callable, Dict, Iterator, Optional, Type
 from urllib.parse import quote, urlencode, urlsplit
 
+from . import _files
 from .exceptions import ServerError
 
 DEFAULT = "http://127.0.0.1:8080"
@@ -58,7 +59,9 @@ class Server:
 
     def _send(self, method: str, path: str, body: Any) -> Any:
         try:
-            data = json.dumps(body, allow_nan=False).encode()
+            data = json.dumps(body, allow_nan=False, default=_files.scalar).encode()
+        except TypeError as err:
+            raise ServerError(f"{method} {path}: the request cannot be written as JSON: {_files.not_json(body) or err}") from None
         except ValueError:
             raise ServerError(f"{method} {path}: the request contains NaN or an infinite number, which JSON cannot represent") from None
         return self.call(method, path, data, "application/json")
@@ -85,6 +88,8 @@ class Server:
         if media_type:
             headers["Content-Type"] = media_type
         try:
+            if urlsplit(self.url).scheme not in ("http", "https"):
+                raise ValueError(self.url)
             request = Request(address + ("?" + urlencode(given) if given else ""), body, headers, method=method)
         except ValueError:
             raise ServerError(f"{self.url} is not the address of a server: set FLOWFORGE_SERVER to an address such as {DEFAULT}") from None
@@ -96,11 +101,17 @@ class Server:
                 if 300 <= err.code < 400:
                     place = err.headers.get("Location", "")
                     raise ServerError(f"{method} {path}: the server redirected the request to {place} (status {err.code}): set FLOWFORGE_SERVER to the final address", err.code) from None
-                raise _refusal(err.code, Answer(err, f"{method} {path}").read(), f"{method} {path}") from None
+                raise _refusal(err.code, Answer(err, f"{method} {path}").read(), f"{method} {path}", self._new_key() if err.code == 401 else "") from None
         except URLError as err:
             raise ServerError(f"cannot reach a server at {self.url} ({err.reason}): set FLOWFORGE_SERVER, or start one with `flowforge serve`") from None
         except (OSError, HTTPException, ValueError) as err:
             raise ServerError(f"{method} {path}: {err}") from None
+
+    def _new_key(self) -> str:
+        """Return how to replace the API key, which depends on where it came from."""
+        if os.environ.get("FLOWFORGE_TOKEN", "").strip() == self._token:
+            return f"Create a key at {self.url}/account/keys and set FLOWFORGE_TOKEN to it."
+        return f"Create a key at {self.url}/account/keys and run `flowforge login {self.url}`."
 
     def find(self, path: str) -> Any:
         """Return the JSON at a path, or None if there is nothing."""
@@ -163,9 +174,9 @@ class Answer:
             raise ServerError(f"{self._request}: the response was cut off: {err}") from None
 
 
-def passes(err: ServerError, answered: float) -> bool:
-    """Return whether to ask again after an error: the server limits requests, or has answered a while ago."""
-    return (err.status == 429 or not 400 <= err.status < 500) and time.monotonic() - answered <= PATIENCE
+def passes(err: ServerError, sent: float, answered: float) -> bool:
+    """Return whether to ask again after an error: the server limits requests, or had answered a while before the request."""
+    return (err.status == 429 or not 400 <= err.status < 500) and sent - answered <= PATIENCE
 
 
 def keeps_key(old: str, new: str) -> bool:
@@ -215,10 +226,10 @@ class _Sized:
             yield piece
 
 
-def _refusal(status: int, body: bytes, what: str) -> ServerError:
+def _refusal(status: int, body: bytes, what: str, advice: str = "") -> ServerError:
     try:
         problem = json.loads(body)
-        lines = [str(problem["detail"])]
+        lines = [" ".join(filter(None, (str(problem["detail"]), advice)))]
     except (ValueError, KeyError, TypeError):
         return ServerError(f"{what}: the server responded with status {status}", status)
     errors = [(str(e.get("path") or ""), str(e.get("message") or "")) for e in problem.get("errors") or ()]

@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Sequence, Tuple, TypeVar
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar
 
 from . import _api, _arguments, _dev, _follow, _habits, _launch, _pack, _traceback
 from ._run import Run
@@ -84,6 +84,8 @@ def _parser() -> Tuple[argparse.ArgumentParser, List[str]]:
 def load(path: str) -> Any:
     """Import a user's file and return its module. Raises FlowForgeError."""
     file = Path(path).resolve()
+    if file.is_dir():
+        raise FlowForgeError(f"{path} is a folder; name the Python file with the workflow")
     if not file.is_file():
         raise FlowForgeError(f"the file {path} does not exist")
     if file.suffix == ".ipynb":
@@ -107,6 +109,10 @@ def _user_code(do: Callable[[], T], what: str) -> T:
         traceback.print_exception(type(err), err, err.__traceback__)
         hint = _habits.of_import(err) if isinstance(err, ImportError) else ""
         raise FlowForgeError(f"{what}: {type(err).__name__}: {err}{hint}") from None
+    except SystemExit as err:  # would end the command as if it had succeeded
+        _traceback.trim(err, set())
+        traceback.print_exception(type(err), err, err.__traceback__)
+        raise FlowForgeError(f'{what}: it ends the program; put what the file does as a script under `if __name__ == "__main__":`') from None
 
 
 def choose(module: Any, path: str, name: str) -> Workflow[Any, Any]:
@@ -116,11 +122,21 @@ def choose(module: Any, path: str, name: str) -> Workflow[Any, Any]:
     if not every:
         raise FlowForgeError(f"{path} has no function with @workflow")
     named = [w for key, w in every.items() if name in (key, w.name)]
+    _check_names(own, path)
     if name and not named:
         raise FlowForgeError(f"{path} has no workflow {name!r}; its workflows are: {', '.join(every)}")
-    if not name and len({id(w) for w in own.values()}) > 1:
+    if not name and len({id(w.function) for w in own.values()}) > 1:
         raise FlowForgeError(f"{path} has several workflows; choose one with --workflow: {', '.join(own)}")
     return named[0] if name else next(iter(own.values()))
+
+
+def _check_names(workflows: Mapping[str, Workflow[Any, Any]], path: str) -> None:
+    """Raise FlowForgeError if two workflows of a file would register versions of each other."""
+    seen: Dict[str, Tuple[str, Any]] = {}
+    for key, one in workflows.items():
+        other, function = seen.setdefault(one.name, (key, one.function))
+        if function is not one.function:
+            raise FlowForgeError(f"{other} and {key} of {path} have the same name, {one.name}, so each would replace the other on the server; set @workflow(name=…)")
 
 
 def _workflow(args: argparse.Namespace, name: str = "") -> Workflow[Any, Any]:

@@ -97,14 +97,18 @@ class Client:
         """
         if not name:
             raise ValueError("a metric needs a name")
+        if isinstance(metric_type, int) and step is None:  # metric("loss", loss, epoch), as other trackers have it
+            step, metric_type = metric_type, MetricType.GAUGE
+        number = _encoding.number(value)
         if step is not None and not -(1 << 63) <= int(step) < 1 << 63:
             raise ValueError(f"the step {step} of the metric {name!r} has more than 64 bits")
         kind = metric_type.value if isinstance(metric_type, MetricType) else str(metric_type)
         if not self.inside:
+            _refuse_in_workflow("metric")
             at = "" if step is None else f" step={step}"
             print(f"METRIC {name}={value}{at}", flush=True)
             return
-        entry: Dict[str, Any] = {"timestamp": _now(), "name": name, "type": kind, "value": _encoding.number(value)}
+        entry: Dict[str, Any] = {"timestamp": _now(), "name": name, "type": kind, "value": number}
         if self._config.rank is not None:
             tags = {"rank": str(self._config.rank), **(tags or {})}
         if tags:
@@ -133,6 +137,7 @@ class Client:
         done = math.nan if progress is None else float(progress)
         percent = None if math.isnan(done) else int(max(0, min(100, done)))
         if not self.inside:
+            _refuse_in_workflow("status")
             shown = "" if percent is None else f"{percent} % "
             print(f"STATUS {name} {shown}{message}".rstrip(), flush=True)
             return
@@ -159,6 +164,7 @@ class Client:
         """
         key = key or name
         if not self.inside:
+            _refuse_in_workflow("output")
             print(f"OUTPUT {key}={value}", flush=True)
             return
         _files.write_output(self._config, key, value)
@@ -173,6 +179,7 @@ class Client:
         the artifact inherits it. Raises OutputError if the metadata cannot be written.
         """
         if not self.inside:
+            _refuse_in_workflow("describe")
             print(f"METADATA {output} {json.dumps(dict(metadata), default=str)}", flush=True)
             return
         _files.write_metadata(self._config, output, metadata)
@@ -242,9 +249,10 @@ class Client:
 
     def checkpoint(self, data: Any) -> None:
         """Save JSON-serializable data for the next attempt of this task."""
-        if not self.inside:
-            return
         text = _files.save_checkpoint(self._config, data)
+        if not self.inside:
+            _refuse_in_workflow("checkpoint")
+            return
         self._sending().replace("SaveCheckpoint", {**self._task(), "data": text, "timestamp": _now()})
 
     def get_checkpoint(self) -> Optional[Any]:
@@ -332,6 +340,15 @@ class Client:
         self._lock = threading.Lock()
         if self._sender is not None:
             self._sender.forget()
+
+
+def _refuse_in_workflow(method: str) -> None:
+    """Raise DefinitionError while a workflow is defined: no task would report what its function reports."""
+    graph = sys.modules.get("flowforge._graph")  # a task that only reports does not load it
+    if graph is not None and graph.tracer() is not None:
+        from ._place import error
+
+        raise error(f"client.{method}(…) reports for a task, and a workflow function runs only when the workflow is defined; call it in an operator")
 
 
 def _now() -> str:

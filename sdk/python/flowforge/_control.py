@@ -9,7 +9,7 @@ import enum
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Type as Class, TypeVar, Union, overload
 
-from . import _annotations, _arithmetic, _future, _graph, _returned, _wire
+from . import _annotations, _arithmetic, _future, _graph, _returned, _unmapped, _wire
 from ._future import Future, Group
 from ._graph import Foreach, Input, Node, NodeOutput, Scope, Value, expression
 from ._operator import add_node
@@ -102,6 +102,9 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
         if t.kind != "List" or t.elem is None:
             raise error(f"foreach needs a list; {items._ff.label} is {article(t)}")
         return items._ff, t.elem
+    if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
+        instead = f"range({items})" if isinstance(items, int) else f"[{items!r}]"
+        raise error(f"foreach needs a list; {items!r} has the type `{type(items).__name__}`. Write {instead}")
     found: Any = items if isinstance(items, range) else list(items)
     if not len(found):
         raise error(
@@ -149,7 +152,7 @@ def _constants(items: List[Any]) -> Tuple[List[Any], Type]:
         try:
             t = _annotations.read(type(items[0])).type
             return [t.encode(i) for i in items], t
-        except _annotations.Unmapped:
+        except _unmapped.Unmapped:
             pass
     return items, JSON
 
@@ -267,10 +270,16 @@ def when(condition: Any, then: Callable[[], Any], otherwise: Optional[Callable[[
     FlowForge skips the operators of the other branch. To create a condition, compare futures.
     Combine conditions with & and |, and negate a condition with == False.
     """
+    for branch in (then, otherwise):
+        if branch is not None and not callable(branch) or isinstance(branch, (Future, Group)):
+            raise error("when needs functions, so that only one of them runs: write when(condition, lambda: train(rows), lambda: …)")
     if not isinstance(condition, Future):
         if type(condition) is int and condition in (-1, -2):  # ~ of a real bool
             condition = condition == -1
         return then() if condition else (otherwise() if otherwise else None)
+    if condition._ff.kind == "node":
+        form = "; pass a form with a field of type bool to approval, and test this field" if condition._ff.node and condition._ff.node.section["type"] == "approval" else ""
+        raise error(f"the condition is {condition._ff.label}, which returns nothing{form}")
     if condition._ff.type.kind not in ("Boolean", "JSON"):
         raise error(f"the condition is {article(condition._ff.type)}, not true or false; compare it, such as {condition._ff.label} > 0.9")
     scope = _graph.current_scope()
@@ -322,7 +331,7 @@ def _fields(returned: Any) -> Optional[Dict[str, Any]]:
         return None
     if isinstance(returned, Group):
         return dict(returned._ff_values)
-    if not isinstance(returned, Future) and _wire._holds_future(returned):
+    if not isinstance(returned, Future) and _wire.holds_future(returned):
         raise error(
             f"a branch of when returns a {type(returned).__name__} of several values; let it return one value or the results of one operator, "
             "or choose each value with a separate when: when(condition, lambda: first, lambda: second)"
@@ -376,7 +385,7 @@ def approval(message: str, form: Any = None, *, default: Any = None, timeout: An
     if t is not None:
         section["approval"]["form"] = [_returned.form_field(f) for f in t.fields]
         if default is not None:
-            section["approval"]["default"] = t.encode(default)
+            section["approval"]["default"] = _wire.constant("the default of approval", t, default)
     node = add_node(tracer, name, section, after)
     node.outputs = [NodeOutput(f.name, f.type) for f in t.fields] if t is not None else []
     return _future.result(node, t.python if t else "None", False)

@@ -114,7 +114,7 @@ def _reduced(document: Dict[str, Any]) -> Dict[str, Any]:
         raise error("the definition contains NaN or an infinite number, which JSON cannot represent; use None or a large number") from None
     except TypeError:
         path, value = next(_not_json(document, ""))
-        raise error(f"{path}: {value!r} is a {type(value).__name__}, which cannot be part of a definition; make it an input of the workflow, and set it at launch") from None
+        raise error(f"{path}: {value!r} has the type `{type(value).__name__}`, which cannot be part of a definition; make it an input of the workflow, and set it at launch") from None
     return found
 
 

@@ -25,6 +25,7 @@ LOCALS = 30
 _DETAILS = ((3, 30, 2000), (1, 16, 1000), (0, 6, 300))  # lines around, frames and length of messages, until it fits
 _LINE = 200  # characters
 _NAME = 200
+_ESCAPE = re.compile(r"\x1b\[[0-9;?]*[@-~]")  # colors of a terminal
 
 
 def write(err: BaseException) -> None:
@@ -91,7 +92,7 @@ def _exception(e: BaseException, relation: str, around: int, limit: int, length:
 def _message(e: BaseException) -> str:
     try:
         notes = getattr(e, "__notes__", ()) if sys.version_info >= (3, 11) else ()
-        return "\n".join([str(e), *map(str, notes)])
+        return _ESCAPE.sub("", "\n".join([str(e), *map(str, notes)]))
     except Exception:  # the author's class
         return "The message cannot be written as a string."
 

@@ -124,6 +124,31 @@ def _create(path: str, text: str) -> None:
 
 def to_json(value: Any, what: str) -> str:
     try:
-        return json.dumps(value, allow_nan=False)
+        return json.dumps(value, allow_nan=False, default=scalar)
     except (TypeError, ValueError) as err:
-        raise OutputError(f"{what} cannot be written as JSON: {err}") from err
+        raise OutputError(f"{what} cannot be written as JSON: {not_json(value) or err}") from err
+
+
+def _is_scalar(value: Any) -> bool:
+    return type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
+
+
+def scalar(value: Any) -> Any:
+    """Return a scalar of numpy, which functions of other libraries often return, as a value of Python."""
+    if not _is_scalar(value):
+        raise TypeError(f"`{type(value).__name__}` is not a value of JSON")
+    return value.item()
+
+
+def not_json(value: Any, path: str = "") -> str:
+    """Return which part of a value JSON cannot represent, or ""."""
+    if value is None or isinstance(value, (str, int, float)):
+        return ""
+    if isinstance(value, dict):
+        key = next((key for key in value if not (key is None or isinstance(key, (str, int, float)))), None)
+        if key is not None:
+            return f"the key {key!r}{f' of {path}' if path else ''} has the type `{type(key).__name__}`, but keys are strings"
+        return next(filter(None, (not_json(part, f"{path}[{name!r}]") for name, part in value.items())), "")
+    if isinstance(value, (list, tuple)):
+        return next(filter(None, (not_json(part, f"{path}[{index}]") for index, part in enumerate(value))), "")
+    return "" if _is_scalar(value) else f"{path or 'it'} has the type `{type(value).__name__}`"

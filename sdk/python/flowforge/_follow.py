@@ -36,13 +36,14 @@ def _follow(run: Run, server: Server) -> int:
     previous, answered = "", time.monotonic()
     found: Dict[str, Any] = {}
     while found.get("status") not in ENDED:
+        sent = time.monotonic()
         try:
             found = run.refresh()
             answered = time.monotonic()
         except ServerError as err:
-            if not passes(err, answered):
-                raise
-        line = _progress(found)
+            if not passes(err, sent, answered):
+                raise ServerError(f"{err}\nThis command cannot follow the execution any longer. The execution continues: {run.url}", err.status) from None
+        line = _progress(found) if found else previous
         if line != previous:
             print(line, flush=True)
             previous = line

@@ -15,6 +15,21 @@ def is_pydantic(cls: type) -> bool:
     return any(library(base) == "pydantic" and base.__name__ == "BaseModel" for base in cls.__mro__)
 
 
+def keywords(cls: Any) -> Dict[str, str]:
+    """Return the argument of a pydantic model's constructor for each field that has an alias."""
+    config = cls.model_config
+    if config.get("populate_by_name") or config.get("validate_by_name"):
+        return {}
+    found = {}
+    for name, info in cls.model_fields.items():
+        alias = info.validation_alias if info.validation_alias is not None else info.alias
+        choices = getattr(alias, "choices", (alias,))  # of AliasChoices
+        texts = [choice for choice in choices if isinstance(choice, str)]
+        if texts:
+            found[name] = texts[0]
+    return found
+
+
 def data(cls: type) -> Optional[Type]:
     """Return the type of data frames, arrays and tensors."""
     package = library(cls)

@@ -37,9 +37,12 @@ def _read_json(path: Path) -> Any:
 def _table(value: Any) -> Any:
     import pyarrow
 
-    if library(type(value)) == "pandas":
-        return pyarrow.Table.from_pandas(value)
-    return value
+    if library(type(value)) != "pandas":
+        return value
+    for column, kind in value.dtypes.items():
+        if str(getattr(getattr(kind, "categories", None), "dtype", "")).startswith("interval"):
+            raise ValueError(f"the categories of column {column!r} are intervals, as pandas.cut makes them, which Arrow cannot represent; convert the column with .astype(str)")
+    return pyarrow.Table.from_pandas(value)
 
 
 def _write_arrow(value: Any, path: Path) -> None:
@@ -86,7 +89,9 @@ def _read_pickle(path: Path) -> Any:
 def _write_npz(value: Any, path: Path) -> None:
     import numpy
 
-    arrays = value if isinstance(value, dict) else {"array": value}
+    arrays: Dict[str, Any] = {name: numpy.asarray(one) for name, one in (value if isinstance(value, dict) else {"array": value}).items()}
+    if any(one.dtype.hasobject for one in arrays.values()):
+        raise ValueError("an array of Python objects can only be a pickle; convert it to an array of numbers or strings, or set pickle=True on the operator")
     with path.open("wb") as file:
         numpy.savez(file, **arrays)
 
@@ -200,7 +205,7 @@ def write(value: Any, folder: Path, name: str, chosen: Optional[str]) -> Path:
         partial.replace(target)
     except ImportError as err:
         raise OutputError(f"output {name!r}: {label} needs {err.name}, which is not installed") from err
-    except (OSError, TypeError, ValueError, AttributeError, pickle.PicklingError) as err:
+    except (OSError, TypeError, ValueError, AttributeError, NotImplementedError, pickle.PicklingError) as err:
         partial.unlink(missing_ok=True)
         raise OutputError(f"output {name!r} cannot be written as {label}: {_reason(err)}") from err
     return target

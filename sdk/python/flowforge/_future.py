@@ -102,6 +102,8 @@ class Future(_Unknown):
             return Future(part(self._ff, one.name, one.type))
         if t.kind == "JSON":
             return Future(expression(JSON, self._ff, *text))
+        if t.blob:
+            _refuse(self)
         raise error(f"{self._ff.label} is {article(t)}, which has no items")
 
     def __iter__(self) -> Iterator[Any]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional, Union
 
 from . import _handles, _versions
 from ._api import Server, quoted
-from ._schema import Type
-from .exceptions import DefinitionError
+from ._place import error
+from ._schema import Type, article
+from .exceptions import DefinitionError, ServerError
 
 if TYPE_CHECKING:
     from ._definition import Definition
@@ -91,8 +93,25 @@ def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
 def _register(server: Server, d: Definition, version: str, change: _versions.Change, before: str) -> Deployment:
     package = server.upload(d.code.archive(), "package.tar.gz", "application/gzip")["$file"]
     origin = {**change._asdict(), **({"from": before} if before else {})}
-    answer = server.post("/workflows", d.registered("sha256:" + package, version, origin))
+    document = d.registered("sha256:" + package, version, origin)
+    try:
+        answer = server.post("/workflows", document)
+    except ServerError as err:
+        raise ServerError(with_names(str(err), document), err.status) from None
     return Deployment(d.name, str(answer["version"]), server.url + answer["ui_launch_url"], change.reason)
+
+
+def with_names(text: str, document: Mapping[str, Any]) -> str:
+    """Return a text with the names of operators instead of their positions in the document, which the author never sees."""
+
+    def name(found: "re.Match[str]") -> str:
+        graph = document.get("graphs", {}).get(found[1], {}) if found[1] else document
+        operators = graph.get(found[2]) or ()
+        position = int(found[3])
+        prefix = f"graphs.{found[1]}." if found[1] else ""
+        return f"{prefix}{found[2]}[{operators[position]['name']}]" if position < len(operators) else found[0]
+
+    return re.sub(r"(?:graphs\.([\w-]+)\.)?\b(operators|on_exit)\[(\d+)\]", name, text)
 
 
 def _form(server: Server, name: str) -> str:
@@ -104,11 +123,7 @@ def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Opti
     from ._run import Run
 
     server = server or Server()
-    version = develop(workflow, server)
-    values = {}
-    for key, value in inputs.items():
-        values[key] = upload(server, _type_of(workflow, key), value, key)
-    request: Dict[str, Any] = {"workflow": version.name, "version": version.version, "inputs": values}
+    request = requested(workflow, inputs, server)
     if name:
         request["name"] = name
     if preset:
@@ -117,13 +132,30 @@ def launch(workflow: Workflow[Any, Any], inputs: Mapping[str, Any], server: Opti
     return Run(answer["execution_id"], server, workflow.signature)
 
 
-def _type_of(workflow: Workflow[Any, Any], key: str) -> Type:
-    """Return the type of an input, or of a field that a dotted name sets."""
+def requested(workflow: Union[str, Workflow[Any, Any]], inputs: Mapping[str, Any], server: Server) -> Dict[str, Any]:
+    """Return the workflow, version and inputs of a launch. The current files of a Workflow are registered if they are new.
+
+    A string is a name, or a name with a version. Raises DefinitionError for inputs that a Workflow does not have.
+    """
+    if isinstance(workflow, str):
+        name, _, version = workflow.partition("@")
+        return {"workflow": name, **({"version": version} if version else {}), "inputs": dict(inputs)}
+    types = {key: type_of(workflow, key) for key in inputs}
+    found = develop(workflow, server)
+    return {"workflow": found.name, "version": found.version, "inputs": {key: upload(server, types[key], value, key) for key, value in inputs.items()}}
+
+
+def type_of(workflow: Workflow[Any, Any], key: str) -> Type:
+    """Return the type of an input, or of a field that a dotted name sets. Raises DefinitionError if there is none."""
     name, *fields = key.split(".")
-    t = workflow.signature.parameter(name).type
+    parameters = {p.name: p.type for p in workflow.signature.parameters}
+    t = parameters.get(name)
+    if t is None:
+        raise error(f"{workflow.name} has no input {name!r}; its inputs are: {', '.join(parameters) or 'none'}")
     for field in fields:
         found = t.inner.field_named(field)
-        assert found is not None
+        if found is None:
+            raise error(f"{key}: {article(t.inner)} has no field {field!r}")
         t = found.type
     return t
 

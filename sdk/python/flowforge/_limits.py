@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 from typing import Any, Dict
 
+from ._place import error
 from ._schema import Type
 
 
@@ -17,6 +18,8 @@ def constrain(t: Type, params: Dict[str, Any]) -> Type:
     if t.optional and t.elem is not None:
         elem = constrain(t.elem, params)
         return dataclasses.replace(t, elem=elem)
+    if t.kind in ("String", "List", "Map") and not {"min", "max", "gt", "lt", "step"}.isdisjoint(params):
+        raise error(f"Range applies to numbers, dates and durations; a `{t.python}` has a Length: Annotated[{t.python}, Length(1, 10)]")
     length = params.pop("length", None)
     if length is not None:
         unit = "items" if t.kind in ("List", "Map") else "length"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, List, Mapping, Optional, Protocol, TypeVar, overload
 
-from . import _coroutines, _future, _graph, _habits, _handles, _options, _place, _plain, _results, _wire
+from . import _coroutines, _functions, _future, _graph, _habits, _handles, _options, _place, _plain, _results, _wire, client
 from ._graph import Node, NodeOutput, Rule
 from ._place import error
 from ._schema import Type
@@ -33,10 +33,13 @@ class Operator(Signed, Generic[P, R]):
     __name__: str
 
     def __init__(self, function: Callable[P, R], options: Mapping[str, Any], local_names: Mapping[str, Any]) -> None:
+        _functions.check(function, "operator")
         _options.check(options, "operator", function.__name__)
         self.function = function
         self._options = dict(options)
-        self._sign(function, local_names, bool(options.get("pickle")), asynchronous=True)
+        self._sign(function, local_names, bool(options.get("pickle")))
+        if not client.inside and not self.signature.results:
+            _functions.check_result(function, self.signature.annotated)
         functools.update_wrapper(self, function)
 
     @property
@@ -67,7 +70,7 @@ class Operator(Signed, Generic[P, R]):
     def _returned(self, returned: Any) -> R:
         s = self.signature
         if not s.results:
-            return returned  # type: ignore[no-any-return]
+            return None  # type: ignore[return-value]
         if s.single:
             found: R = self._kept(s.results[0], returned)
             return found
@@ -82,7 +85,9 @@ class Operator(Signed, Generic[P, R]):
             return None
         if not t.holds_blob and not t.stream:
             encoded = _results.encode(self.name, result.name, t, value)
-            return t.decode(encoded) if _plain.is_plain(t) else _plain.value(t, value)
+            return t.decode(_plain.as_json(encoded)) if _plain.is_plain(t) or t.kind == "JSON" else _plain.value(t, value)
+        if t.blob and not self.pickle:
+            _results.check_file(self.name, result.name, t, value)
         value = _plain.value(t, value)
         try:
             _plain.check_path(result.name, value)

@@ -48,17 +48,18 @@ def here() -> str:
     if _AT.get():
         return _AT.get()
     frame = caller()
-    return "" if frame is None else _line(frame.f_code.co_filename, frame.f_lineno)
+    return "" if frame is None else line(frame.f_code.co_filename, frame.f_lineno)
 
 
 def of_code(code: CodeType) -> str:
     """Return the file and the first line of a function."""
-    return _line(code.co_filename, code.co_firstlineno)
+    return line(code.co_filename, code.co_firstlineno)
 
 
-def _line(file: str, line: int) -> str:
-    number = cell(file)
-    return f"cell {number}, line {line}" if number else f"{shown(file)}:{line}"
+def line(file: str, number: int) -> str:
+    """Return a line of a file or of a cell as errors show it."""
+    of_cell = cell(file)
+    return f"cell {of_cell}, line {number}" if of_cell else f"{shown(file)}:{number}"
 
 
 def shell() -> Any:

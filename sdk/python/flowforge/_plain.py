@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
@@ -20,6 +21,9 @@ Change = Callable[[Type, Any], Any]
 def arguments(function: Callable[..., Any], signature: Signature, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
     """Return the arguments of a call in plain Python as a task would receive them."""
     given = _wire.bind(function, args, kwargs)
+    for name, argument in given.items():
+        if _wire.holds_future(argument):
+            raise error(f"{function.__name__}: {name}: {argument!r} has no value, because it belongs to the definition of a workflow; call {function.__name__} inside that workflow's function")
     return {p.name: value(p.type, given.get(p.name, p.default)) for p in signature.parameters if p.name in given or not p.required}
 
 
@@ -67,6 +71,8 @@ def value(t: Type, found: Any) -> Any:
         return None if found is None else value(t.elem, found)
     if t.stream and not isinstance(found, (str, os.PathLike)) and hasattr(found, "__iter__"):
         return found.fork() if isinstance(found, _streams.Shared) else _streams.Shared(found)
+    if t.kind == "JSON":
+        return as_json(found)
     cls = next((c for c in HANDLES if c.kind == t.kind and t.python == c.__name__), None)
     if cls is not None and not isinstance(found, cls):
         return cls(found)
@@ -76,9 +82,20 @@ def value(t: Type, found: Any) -> Any:
 def _converted(t: Type, found: Any) -> Any:
     try:
         encoded = t.encode(found)
-        return found if _wire.constant_mismatch(encoded, t) else t.decode(encoded)
+        return found if _wire.constant_mismatch(encoded, t) else t.decode(as_json(encoded))
     except Exception:  # the author's classes run
         return found
+
+
+def as_json(encoded: Any) -> Any:
+    """Return a value of JSON as a task reads it: keys are strings, and tuples are lists."""
+    if isinstance(encoded, dict):
+        return {_key(key): as_json(one) for key, one in encoded.items()}
+    return [as_json(one) for one in encoded] if isinstance(encoded, (list, tuple)) else encoded
+
+
+def _key(key: Any) -> Any:
+    return json.dumps(key) if key is None or isinstance(key, (int, float)) else key
 
 
 def check_path(name: str, result: Any) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import Any, List, Optional
 
-from . import _files, _wire
+from . import _files, _handles, _wire
+from ._formats import library
 from ._schema import Type, article
 from ._signature import Signature
 from .exceptions import OutputError
+
+MAX_VALUE = 1 << 20  # bytes of a value that is not a file; the runner accepts no more
 
 
 def split(operator: str, signature: Signature, returned: Any) -> List[Any]:
@@ -27,17 +31,33 @@ def present(operator: str, name: str, t: Type, value: Any) -> bool:
     return value is not None or not t.optional
 
 
+def check_file(operator: str, name: str, t: Type, value: Any) -> None:
+    """Raise OutputError for a value that would be written as a file of another type than declared."""
+    if isinstance(value, (_handles.File, os.PathLike)) or t.stream:
+        return
+    package, cls = library(type(value)), type(value).__name__
+    what = f"operator {operator}, output {name!r}: "
+    if t.python == "DataFrame" and cls not in ("DataFrame", "Table"):
+        advice = "; return its to_frame()" if cls == "Series" else "; return a DataFrame that contains it"
+        raise OutputError(f"{what}a `{package + '.' if package not in ('', 'builtins') else ''}{cls}` is not a `DataFrame`{advice}")
+    if t.python == "bytes" and not isinstance(value, (bytes, bytearray, memoryview)):
+        raise OutputError(f"{what}{value!r:.100} is not bytes")
+    if isinstance(value, str) and t.python.endswith("Path"):
+        raise OutputError(f"{what}{value!r:.100} is a string; return Path({value!r:.100}) for a file")
+    if isinstance(value, str) and len(value) < 1000 and "\n" not in value and os.path.exists(value):
+        raise OutputError(f"{what}{value!r} is a string and would be the content; return Path({value!r}) for the file with this name")
+
+
 def encode(operator: str, name: str, t: Type, value: Any) -> Any:
     """Return a value as JSON. Raises OutputError if it is not of type t."""
     what = f"operator {operator}, output {name!r}"
     number = None
     try:
-        encoded = _whole(t, t.encode(_plain_numbers(value)))
+        encoded = _whole(t, _plain_numbers(t.encode(_plain_numbers(value))))
         number = _not_finite(encoded)
-        if number is None:
-            _files.to_json(encoded, f"output {name!r}")
+        size = 0 if number is not None else len(_files.to_json(encoded, f"output {name!r}"))
     except OutputError as err:
-        raise OutputError(f"operator {operator}, {err}; return a File, Table or Model, or set pickle=True and a class as result type") from None
+        raise OutputError(f"operator {operator}, {err}; convert it to values of JSON, declare its class as the result type, such as a dataclass or DataFrame, or return a File or Model") from None
     except Exception as err:  # the author's classes run
         raise OutputError(f"{what}: {value!r} is not {article(t)}: {err}") from err
     if number is not None and encoded is number:
@@ -47,6 +67,8 @@ def encode(operator: str, name: str, t: Type, value: Any) -> Any:
     why = _wire.constant_mismatch(encoded, t)
     if why:
         raise OutputError(f"{what}: {why}")
+    if size > MAX_VALUE:
+        raise OutputError(f"{what} has {size / (1 << 20):,.1f} MiB as JSON, and a value can have 1 MiB; return a File, Table, Model or DataFrame, which have no such limit")
     return encoded
 
 
@@ -62,8 +84,8 @@ def _plain_numbers(value: Any) -> Any:
     """Convert scalars of numpy, which functions of other libraries often return."""
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         return value.item()
-    if isinstance(value, list):
-        return [_plain_numbers(v) for v in value]
+    if type(value) in (list, tuple):
+        return type(value)(_plain_numbers(v) for v in value)
     if isinstance(value, dict):
         return {k: _plain_numbers(v) for k, v in value.items()}
     return value

@@ -19,6 +19,8 @@ def read(scope: Scope, returned: Any, signature: Optional[Signature] = None) -> 
     """
     if signature is not None and signature.annotated and signature.single and isinstance(returned, (dict, list)):
         returned = _assembled(signature.results[0].type, returned)
+    if signature is not None and signature.annotated and not signature.single:
+        returned = _with_constants(signature, returned)
     values, python, single = _values(returned)
     if isinstance(returned, Group) and returned._ff_depth and signature is not None and signature.annotated:
         raise error(
@@ -41,7 +43,7 @@ def read(scope: Scope, returned: Any, signature: Optional[Signature] = None) -> 
 
 def _assembled(t: Type, returned: Any) -> Any:
     """Return the future of a list or a dict that contains futures, if it contains any."""
-    if not _wire._holds_future(returned):
+    if not _wire.holds_future(returned):
         return returned
     inner = t.inner
     parts: List[Union[str, Value]] = []
@@ -55,13 +57,35 @@ def _assembled(t: Type, returned: Any) -> Any:
             why = mismatch(value._ff.type, of)
             if why:
                 raise error(f"the result{'' if key is None else f' {key}'}: {why}")
-        elif _wire._holds_future(value):
+        elif _wire.holds_future(value):
             raise error(f"{value!r} cannot be part of a result; return its values")
         parts += [", "] if parts else []
         parts += [] if key is None else [f"{constant_text(str(key))}: "]
         parts.append(value._ff if isinstance(value, Future) else constant_text(of.encode(value)))
     brackets = "{}" if isinstance(returned, dict) else "[]"
     return Future(expression(t, brackets[0], *parts, brackets[1]))
+
+
+def _with_constants(signature: Signature, returned: Any) -> Any:
+    """Return several results by name, with constants as expressions, if there is at least one future."""
+    names = [r.name for r in signature.results]
+    if isinstance(returned, tuple) and len(returned) == len(names):
+        parts = list(returned)
+    elif isinstance(returned, Group) or not all(hasattr(returned, name) for name in names):
+        return returned
+    else:
+        parts = [getattr(returned, name) for name in names]
+    if not any(map(_wire.holds_future, parts)):
+        return returned
+    return {r.name: _part(r.name, r.type, part) for r, part in zip(signature.results, parts)}
+
+
+def _part(name: str, t: Type, part: Any) -> Any:
+    if isinstance(part, (Future, Group)):
+        return part
+    if _wire.holds_future(part):
+        return _assembled(t, part) if isinstance(part, (dict, list)) else part
+    return Future(expression(t, constant_text(_wire.constant(f"the result {name}", t, part))))
 
 
 def _declared(values: Dict[str, Value], signature: Signature) -> Dict[str, Value]:

@@ -6,13 +6,16 @@ import html
 import time
 import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from . import _download, _handles
 from ._api import Server, passes, quoted
 from ._signature import Signature
 from ._times import moment
 from .exceptions import ExecutionError, FlowForgeError, InputError, NotFoundError, ServerError
+
+if TYPE_CHECKING:
+    from ._workflow import Workflow
 
 MAX_POINTS = 10_000  # of one series in an answer of the server
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")
@@ -75,12 +78,13 @@ class Run:
         end = None if timeout is None else time.monotonic() + timeout
         pause, answered = 0.1, float("-inf")  # the first answer must arrive
         while True:
+            sent = time.monotonic()
             try:
                 if self.state in ENDED:
                     break
                 answered = time.monotonic()
             except ServerError as err:
-                if not passes(err, answered):
+                if not passes(err, sent, answered):
                     raise
             if end is not None and time.monotonic() > end:
                 raise TimeoutError(f"execution {self.id} is still {self._last['status']} after {timeout} s: {self.url}")
@@ -246,7 +250,7 @@ class Artifacts(Mapping[str, Artifact]):
 
 
 def launch(
-    workflow: str,
+    workflow: Union[str, Workflow[Any, Any]],
     inputs: Optional[Mapping[str, Any]] = None,
     *,
     name: str = "",
@@ -257,24 +261,26 @@ def launch(
     cache: Union[str, Mapping[str, Any]] = "",
     ttl: Union[str, Mapping[str, str]] = "",
 ) -> Run:
-    """Launch a registered workflow by its name and return the run.
+    """Launch a workflow and return the run.
 
-    `workflow` is a name such as "digits.train", or a name with a version, such as
-    "digits.train@1.0.0". `inputs` are JSON values, as the Python view of the launch form shows
-    them. `tags` and `note` label the execution. `priority` is LOW, NORMAL, HIGH or a number from 0
+    `workflow` is the name of a registered workflow, such as "digits.train", a name with a
+    version, such as "digits.train@1.0.0", or a function with @workflow, whose code is registered
+    as launch() of it does. For a name, `inputs` are JSON values, as the Python view of the launch
+    form shows them. `tags` and `note` label the execution. `priority` is LOW, NORMAL, HIGH or a number from 0
     to 100. `preset` is the name of a preset; `inputs` override its values. `cache` is a mode ("on",
     "off", "refresh") or a mapping with `mode` and `nodes`. `ttl` is a time span such as "30d", or a
     mapping with `after_completion`, `after_success` and `after_failure`. Raises ServerError if the
     server rejects the launch.
     """
+    from . import _launch
+
     server = Server()
-    reference, _, version = workflow.partition("@")
-    request: Dict[str, Any] = {"workflow": reference, "inputs": dict(inputs or {})}
-    given = {"version": version, "name": name, "tags": [tags] if isinstance(tags, str) else list(tags), "note": note, "preset": preset, "ttl": ttl, "cache": {"mode": cache} if isinstance(cache, str) and cache else cache}
+    request = _launch.requested(workflow, inputs or {}, server)
+    given = {"name": name, "tags": [tags] if isinstance(tags, str) else list(tags), "note": note, "preset": preset, "ttl": ttl, "cache": {"mode": cache} if isinstance(cache, str) and cache else cache}
     request.update({key: value for key, value in given.items() if value})
     if priority != "":
         request["priority"] = priority
-    return Run(server.post("/executions", request)["execution_id"], server)
+    return Run(server.post("/executions", request)["execution_id"], server, None if isinstance(workflow, str) else workflow.signature)
 
 
 def executions(workflow: str = "", state: str = "", limit: int = 50, where: str = "", columns: Sequence[str] = (), sort: str = "", view: str = "") -> Any:
@@ -284,8 +290,8 @@ def executions(workflow: str = "", state: str = "", limit: int = 50, where: str 
     contains conditions such as "lr > 0.01 and accuracy >= 0.9 and tag:baseline". `columns` adds
     columns by name, such as "inputs.lr" or "metrics.loss.min". `sort` is the name to sort by; a
     leading "-" sorts in descending order. `view` is the name of a saved view: its conditions
-    are added, and its columns and order apply unless you set your own. Raises ServerError for
-    an invalid query, and FlowForgeError if pandas is not installed.
+    are added, and its columns and order apply unless you set your own. Times are datetime64 in
+    UTC. Raises ServerError for an invalid query, and FlowForgeError if pandas is not installed.
     """
     server = Server()
     names = ["execution_id", "workflow", "version", "status", "name", "created_at", "finished_at"]
@@ -299,8 +305,10 @@ def executions(workflow: str = "", state: str = "", limit: int = 50, where: str 
         values = one.get("values") or {}
         found = found or list(values)
         row = {**one, "workflow": one.get("workflow_name") or one.get("workflow")}
-        rows.append({**{name: row.get(name) for name in names}, **values})
-    return _frame(rows, names + [name for name in found or extra if name not in names])
+        times = {name: moment(row[name]) if row.get(name) else None for name in ("created_at", "finished_at")}
+        rows.append({**{name: row.get(name) for name in names}, **times, **values})
+    frame = _frame(rows, names + [name for name in found or extra if name not in names])
+    return frame.astype({"created_at": "datetime64[ns, UTC]", "finished_at": "datetime64[ns, UTC]"})
 
 
 def compare(executions: Iterable[Union[str, Run]], baseline: Union[str, Run] = "", all: bool = False) -> Any:

@@ -208,8 +208,15 @@ def list_of(elem: Type) -> Type:
         elem=elem,
         python=f"list[{elem.shown}]",
         decode=lambda v: [elem.decode(e) for e in v],
-        encode=lambda v: [elem.encode(e) for e in v],
+        encode=lambda v: [elem.encode(e) for e in entries(v)],
     )
+
+
+def entries(value: Any) -> Any:
+    """Return what a list is made of. Raises ValueError for strings and dicts, whose characters or keys would become its entries."""
+    if isinstance(value, (str, bytes, Mapping)):
+        raise ValueError("put it in brackets to make it the only entry" if isinstance(value, str) else f"a {type(value).__name__} is not a list")
+    return value
 
 
 def optional_of(elem: Type) -> Type:

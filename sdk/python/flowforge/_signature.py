@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from . import _annotations, _docstrings, _handles, _hints, _place
-from ._annotations import Read, Unmapped
+from ._annotations import Read
 from ._evaluate import evaluate
 from ._schema import Type, optional_of
+from ._unmapped import Unmapped
 
 REQUIRED = inspect.Parameter.empty
 
@@ -73,12 +74,11 @@ class Signature:
 class Signed:
     """Something with the signature of a function."""
 
-    def _sign(self, function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool = False, asynchronous: bool = False) -> None:
+    def _sign(self, function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool = False) -> None:
         """Read the signature. A task reads only what it uses: its version was registered, so it has no mistakes."""
         from . import client
 
         inside = client.inside
-        _check_kind(function, asynchronous)
         self._read: Callable[[], Signature] = lambda: read(function, local_names, pickle, described=not inside)
         if not inside:
             self.signature
@@ -87,15 +87,6 @@ class Signed:
     def signature(self) -> Signature:
         """The inputs and outputs of the function."""
         return self._read()
-
-
-def _check_kind(function: Callable[..., Any], asynchronous: bool) -> None:
-    """Raise DefinitionError for an async function that cannot run."""
-    name, code = function.__name__, function.__code__
-    if code.co_flags & inspect.CO_ASYNC_GENERATOR:
-        raise _place.error(f"{name} is an async generator, and its items cannot be read outside of an event loop: write def and yield, or return a list", _place.of_code(code))
-    if code.co_flags & inspect.CO_COROUTINE and not asynchronous:
-        raise _place.error(f"{name} is async, and only functions with @operator can be: write def without await, because a workflow only connects operators", _place.of_code(code))
 
 
 def read(function: Callable[..., Any], local_names: Mapping[str, Any], pickle: bool, described: bool = True) -> Signature:
@@ -203,7 +194,7 @@ class _Reader:
             return [self._result(n, hints[n]) for n in make._fields], False, returns, lambda values: make(*values)
         if isinstance(plain, type) and dataclasses.is_dataclass(plain) and not issubclass(plain, _handles.HyperparameterSet):
             hints = _hints.class_hints(plain)
-            fields = [f.name for f in dataclasses.fields(plain)]
+            fields = [f.name for f in dataclasses.fields(plain) if f.init]
             build: Any = plain
             return [self._result(n, hints[n]) for n in fields], False, returns, lambda values: build(**dict(zip(fields, values)))
         return None

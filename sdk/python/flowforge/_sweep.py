@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from . import _launch
 from ._api import Server, quoted
+from ._place import error
 from ._run import Run, _table
 from .exceptions import FlowForgeError
+
+if TYPE_CHECKING:
+    from ._workflow import Workflow
 
 _ENDED = ("SUCCEEDED", "STOPPED")
 
@@ -88,7 +93,7 @@ class Sweep:
 
 
 def sweep(
-    workflow: str,
+    workflow: Union[str, Workflow[Any, Any]],
     space: Mapping[str, Any],
     *,
     inputs: Optional[Mapping[str, Any]] = None,
@@ -109,21 +114,22 @@ def sweep(
 ) -> Sweep:
     """Launch a workflow many times with different inputs, and return the sweep.
 
-    `space` contains an entry for each input to vary: a list of values, or the result of a
+    `workflow` is the name of a registered workflow, or a function with @workflow, whose code is
+    registered if it is new. `space` contains an entry for each input to vary: a list of values, or the result of a
     function in flowforge.search. Use dots to address parts of an input: "optimizer.lr".
     `method` is "grid", "random", "sobol" or "tpe". `metric` or `output` is the objective, and
     `goal` is "max" or "min". `early_stopping` is a rule such as {"rule": "median", "min_step":
-    5}. The `tags` and the `note` are added to every run. Raises ServerError with the invalid fields, and FlowForgeError in a task, because tasks
-    cannot create sweeps.
+    5}. The `tags` and the `note` are added to every run. Raises ServerError with the invalid
+    fields, and FlowForgeError in a task, because tasks cannot create sweeps.
     """
     if os.environ.get("FLOWFORGE_TASK_ID"):
         raise FlowForgeError("a task cannot create a sweep; vary all inputs in one sweep instead")
-    parameters = [{"path": path, **({"kind": "values", "values": list(p)} if not isinstance(p, Mapping) else p)} for path, p in space.items()]
+    parameters = [_parameter(workflow, path, p) for path, p in space.items()]
+    server = Server()
     body: Dict[str, Any] = {
-        "workflow": workflow,
         "version": version,
+        **_launch.requested(workflow, inputs or {}, server),
         "name": name,
-        "inputs": dict(inputs or {}),
         "space": parameters,
         "method": method,
         "runs": runs,
@@ -138,5 +144,19 @@ def sweep(
         body["objective"] = {key: one for key, one in objective.items() if one}
     if early_stopping:
         body["early_stopping"] = dict(early_stopping)
-    server = Server()
     return Sweep(server.post("/sweeps", body)["id"], server)
+
+
+def _parameter(workflow: Union[str, Workflow[Any, Any]], path: str, given: Any) -> Dict[str, Any]:
+    """Return an entry of the space. The values of a Workflow's input can be those of its type, such as members of an Enum."""
+    if isinstance(given, Mapping):
+        found = dict(given)
+    elif isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise error(f"the space of {path} is {given!r}; use a list of values, or a function of flowforge.search, such as log_range(1e-4, 0.1). Set an input that does not vary in inputs=")
+    else:
+        found = {"kind": "values", "values": list(given)}
+    if not isinstance(workflow, str):
+        t = _launch.type_of(workflow, path)
+        if "values" in found and not t.holds_blob:
+            found["values"] = [t.encode(value) for value in found["values"]]
+    return {"path": path, **found}

@@ -34,7 +34,12 @@ def _run(target: str, assemblies: Mapping[str, Any]) -> None:
             continue  # the function's own default
         arguments[p.name] = _argument(p.type, assembly, operator.pickle)
     function: Any = operator.function
-    returned = _coroutines.finished(function(**arguments))
+    try:
+        returned = _coroutines.finished(function(**arguments))
+    except SystemExit as err:
+        if err.code in (None, 0) and operator.signature.results:
+            raise OutputError(f"operator {operator.name} called sys.exit() before it returned its result; use return") from None
+        raise
     values = _results.split(operator.name, operator.signature, returned)
     for result, value in zip(operator.signature.results, values):
         _write(operator, result, value)
@@ -129,6 +134,8 @@ def _write(operator: Operator[Any, Any], result: Result, value: Any) -> None:
     if not t.blob:
         client.output(result.name, _results.encode(operator.name, result.name, t, value))
         return
+    if not operator.pickle:
+        _results.check_file(operator.name, result.name, t, value)
     folder = client.output_path(result.name).parent
     try:
         _write_file(t, folder, result.name, value, operator.pickle)

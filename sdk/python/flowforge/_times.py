@@ -21,6 +21,13 @@ def moment(text: str) -> datetime.datetime:
     return datetime.datetime.fromisoformat(text)
 
 
+def date_text(value: Any) -> Any:
+    """Write ISO 8601 without the time of day that a datetime has too."""
+    if isinstance(value, datetime.datetime):
+        value = value.date()
+    return value if isinstance(value, str) else value.isoformat()
+
+
 def moment_text(value: Any) -> Any:
     """Write RFC 3339. A time without a zone is UTC."""
     if not isinstance(value, datetime.datetime):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from types import TracebackType
-from typing import Callable, Optional, Set
+from typing import Callable, List, Optional, Set
 
-from ._place import HERE
+from ._place import HERE, line as place
 from .exceptions import FlowForgeError
 
 
@@ -48,6 +49,15 @@ def trim(err: BaseException, seen: Set[int]) -> None:
         # An error of this package is complete as a sentence; its frames would hide it.
         one.__traceback__ = None if isinstance(one, FlowForgeError) else _users(one.__traceback__)
         waiting += [other for other in (one.__cause__, one.__context__) if other is not None]
+
+
+def in_notebook(err: BaseException) -> List[str]:
+    """Return the lines of an exception with the frames of the user's code."""
+    lines = []
+    for frame in traceback.extract_tb(_users(err.__traceback__)):
+        if frame.lineno is not None and "IPython" not in frame.filename:
+            lines += [f"{place(frame.filename, frame.lineno)} in {frame.name}" if frame.name != "<module>" else place(frame.filename, frame.lineno), f"    {frame.line}"]
+    return [*lines, f"{type(err).__name__}: {err}"]
 
 
 def _users(trace: Optional[TracebackType]) -> Optional[TracebackType]:

@@ -61,8 +61,8 @@ class _Wiring:
             return self._future(name, t, argument)
         if isinstance(argument, Group):
             return self._group(name, t, argument)
-        if _holds_future(argument):
-            return self._container(name, t, argument)
+        if holds_future(argument):
+            return self._container(name, t, _fields(argument) if dataclasses.is_dataclass(argument) else argument)
         return self._constant(name, t, argument)
 
     def _error(self, why: str) -> Exception:
@@ -123,28 +123,40 @@ class _Wiring:
         raise self._error(f"a {type(argument).__name__} of {len(values)} values is not {article(t)}")
 
     def _constant(self, name: str, t: Type, argument: Any) -> Assembly:
-        try:
-            constant = t.encode(argument)
-        except NotConstant as err:
-            raise self._error(f"{argument!r}: {err}") from None
-        except Exception as err:  # encoders raise what their value raises
-            raise self._error(f"{argument!r} is not {article(t)}: {err}") from None
-        why = constant_mismatch(constant, t)
-        if why:
-            raise self._error(why)
-        return self._add(Port(name, t, None, constant))
+        return self._add(Port(name, t, None, constant(f"{self._node}: {self._parameter.name}", t, argument)))
+
+
+def constant(what: str, t: Type, value: Any) -> Any:
+    """Return a value of type t as JSON. Raises DefinitionError if it is no such value."""
+    try:
+        found = t.encode(value)
+    except NotConstant as err:
+        raise error(f"{what}: {value!r}: {err}") from None
+    except Exception as err:  # encoders raise what their value raises
+        raise error(f"{what}: {value!r} is not {article(t)}: {err}") from None
+    why = constant_mismatch(found, t)
+    if why:
+        raise error(f"{what}: {why}")
+    return found
+
+
+def _fields(value: Any) -> Dict[str, Any]:
+    """Return the fields of a dataclass, whose values can be futures."""
+    return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.init and hasattr(value, f.name)}
 
 
 def _identifier(key: Any) -> str:
     return "".join(c if c.isascii() and c.isalnum() else "_" for c in str(key))
 
 
-def _holds_future(argument: Any) -> bool:
+def holds_future(argument: Any) -> bool:
     if isinstance(argument, (Future, Group)):
         return True
+    if dataclasses.is_dataclass(argument) and not isinstance(argument, type):
+        argument = _fields(argument)
     if isinstance(argument, dict):
-        return any(map(_holds_future, argument.values()))
-    return isinstance(argument, (list, tuple)) and any(map(_holds_future, argument))
+        return any(map(holds_future, argument.values()))
+    return isinstance(argument, (list, tuple)) and any(map(holds_future, argument))
 
 
 def constant_mismatch(value: Any, t: Type) -> str:

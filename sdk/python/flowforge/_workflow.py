@@ -6,7 +6,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, ContextManager, Dict, Generic, Mapping, Optional, TypeVar, Union, overload
 
-from . import _document, _future, _graph, _habits, _options, _place, _plain, _returned, _rules, _wire
+from . import _document, _functions, _future, _graph, _habits, _options, _place, _plain, _returned, _rules, _wire
 from ._future import Future
 from ._graph import Input, NodeOutput, Output, Scope, Value
 from ._operator import add_node, plain_rules
@@ -39,6 +39,7 @@ class Workflow(Signed, Generic[P, R]):
     __name__: str
 
     def __init__(self, function: Callable[P, R], options: Mapping[str, Any], local_names: Mapping[str, Any]) -> None:
+        _functions.check(function, "workflow")
         _options.check(options, "workflow", function.__name__)
         self.function = function
         self._options = dict(options)
@@ -106,6 +107,7 @@ class Workflow(Signed, Generic[P, R]):
         from ._definition import Definition
 
         root = Scope(self.name)
+        _functions.check_handlers(self.function, lambda value: hasattr(type(value), "signature"))
         with _graph.tracing(root) as tracer:
             with self._at_function():
                 root.inputs = [Input(p.name, p.type, field=_entry(p)) for p in self.signature.parameters]
@@ -183,6 +185,7 @@ class Workflow(Signed, Generic[P, R]):
     def _make(self, tracer: _graph.Tracer) -> str:
         """Trace this workflow as a graph and return its name."""
         name = tracer.graph_name(self.function.__name__)
+        _functions.check_handlers(self.function, lambda value: hasattr(type(value), "signature"))
         scope = Scope(name)
         scope.description = self.signature.description
         if self._options.get("parallelism"):

@@ -12,8 +12,19 @@ An unreachable server raises no error in a task, so a task never fails because o
 """
 
 
+from __future__ import annotations
+
+from typing import List
+
+
 class FlowForgeError(Exception):
     """Base class of all errors in this package."""
+
+    def _render_traceback_(self) -> List[str]:
+        """Return what IPython shows: frames of this package would push the message out of sight."""
+        from . import _traceback
+
+        return _traceback.in_notebook(self)
 
 
 class InputError(FlowForgeError):

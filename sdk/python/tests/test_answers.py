@@ -11,8 +11,9 @@ from typing import Any, Dict, Iterator, List
 
 import pytest
 
-from flowforge import _launch
-from flowforge._api import Server
+import flowforge
+from flowforge import _follow, _launch
+from flowforge._api import Server, passes
 from flowforge._run import Run
 from flowforge.exceptions import ServerError
 
@@ -20,6 +21,11 @@ CUT = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"status\": "
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>"
 NOISE = b"SSH-2.0-OpenSSH_9.6\r\n\r\n"
 REFUSAL = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 100\r\n\r\n{\"detail\": "
+
+
+def answer(status: str, body: Dict[str, Any]) -> bytes:
+    text = json.dumps(body).encode()
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
 
 
 class Answers:
@@ -72,15 +78,26 @@ def test_a_stream_that_breaks(server: Server) -> None:
             response.read()
 
 
-@pytest.mark.parametrize("url", ["myhost", "myhost:8080", "http://myhost:port", "http://my host"])
-def test_a_wrong_address(url: str) -> None:
-    with pytest.raises(ServerError, match="myhost|port|my host"):
+@pytest.mark.parametrize("url", ["myhost", "myhost:8080", "127.0.0.1:8080", "localhost:8080"])
+def test_an_address_without_a_protocol(url: str) -> None:
+    with pytest.raises(ServerError, match=f"{url} is not the address of a server: set FLOWFORGE_SERVER to an address such as http://"):
         Server(url, "key").get("/workflows")
 
 
-def answer(status: str, body: Dict[str, Any]) -> bytes:
-    text = json.dumps(body).encode()
-    return f"HTTP/1.1 {status}\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text
+@pytest.mark.parametrize("server", [answer("401 Unauthorized", {"detail": "The API key expired."})], indirect=True)
+def test_a_key_that_is_not_valid(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FLOWFORGE_TOKEN", raising=False)
+    with pytest.raises(ServerError, match=f"The API key expired. Create a key at {server.url}/account/keys and run `flowforge login {server.url}`."):
+        server.get("/workflows")
+    monkeypatch.setenv("FLOWFORGE_TOKEN", "key")
+    with pytest.raises(ServerError, match=f"Create a key at {server.url}/account/keys and set FLOWFORGE_TOKEN to it."):
+        server.get("/workflows")
+
+
+@pytest.mark.parametrize("url", ["http://myhost:port", "http://my host"])
+def test_a_wrong_address(url: str) -> None:
+    with pytest.raises(ServerError, match="port|my host"):
+        Server(url, "key").get("/workflows")
 
 
 RUNNING, DONE = answer("200 OK", {"status": "RUNNING"}), answer("200 OK", {"status": "SUCCEEDED"})
@@ -98,6 +115,39 @@ def test_a_wait_ends_with_a_final_error(given: List[bytes]) -> None:
     answers = Answers(*given)
     with pytest.raises(ServerError):
         Run("x", Server(answers.url, "key")).wait(timeout=30)
+    answers.close()
+
+
+def test_a_request_without_an_answer_is_repeated_once_more() -> None:
+    slow = ServerError("timed out")
+    assert passes(slow, sent=100.0, answered=99.0), "even if it took longer than all patience"
+    assert not passes(slow, sent=200.0, answered=99.0) and not passes(ServerError("no", 404), sent=100.0, answered=99.0)
+
+
+def test_who_cannot_follow_says_that_the_execution_continues() -> None:
+    answers = Answers(answer("403 Forbidden", {"detail": "You may not."}))
+    server = Server(answers.url, "key")
+    with pytest.raises(ServerError, match=rf"You may not\.\nThis command cannot follow the execution any longer\. The execution continues: {answers.url}/executions/x"):
+        _follow.follow(Run("x", server), server)
+    answers.close()
+
+
+def test_a_rejected_definition_names_its_operators() -> None:
+    document = {"operators": [{"name": "load"}, {"name": "train"}], "graphs": {"fit-all": {"operators": [{"name": "best"}]}}}
+    text = "operators[1].retry.limit: …\n  graphs.fit-all.operators[0].cache: …\n  operators[7]: …\n  graphs.x.operators[0]: …"
+    assert _launch.with_names(text, document) == (
+        "operators[train].retry.limit: …\n  graphs.fit-all.operators[best].cache: …\n  operators[7]: …\n  graphs.x.operators[0]: …"
+    )
+
+
+def test_executions_have_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"execution_id": "a", "workflow": "w", "created_at": "2026-01-02T03:04:05.123456789Z", "finished_at": "2026-01-02T03:04:06Z"}]
+    answers = Answers(answer("200 OK", {"executions": [*rows, {"execution_id": "b", "created_at": "2026-01-02T03:05:00Z"}]}), answer("200 OK", {"executions": []}))
+    monkeypatch.setenv("FLOWFORGE_SERVER", answers.url)
+    monkeypatch.setenv("FLOWFORGE_TOKEN", "key")
+    found, none = flowforge.executions(), flowforge.executions()
+    assert (found.finished_at - found.created_at).dt.total_seconds().tolist()[0] == pytest.approx(0.876544) and found.finished_at.isna().tolist() == [False, True]
+    assert str(none.created_at.dtype) == str(found.created_at.dtype) == "datetime64[ns, UTC]" and not len(none)
     answers.close()
 
 

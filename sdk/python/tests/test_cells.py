@@ -178,3 +178,16 @@ def test_the_module_has_a_name_that_no_file_has(tmp_path: Path, name: str) -> No
         (tmp_path / "notebook_cells.py").write_text("")
     source = "from flowforge import operator, workflow\n@operator\ndef a() -> int:\n    return 1\n@workflow\ndef flow() -> int:\n    return a()\nprint(flow.definition().code.made.keys())\n"
     assert cells(tmp_path, source) == [f"dict_keys(['{name}'])\n"]
+
+
+def test_an_error_shows_the_cells_instead_of_this_package(tmp_path: Path) -> None:
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance(colors='NoColor')\n"
+        "for cell in ('import flowforge', 'def go():\\n    flowforge.launch(\"x\")\\n', 'go()'):\n"
+        "    shell.run_cell(cell, store_history=True)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "IPYTHONDIR": str(tmp_path), "FLOWFORGE_SERVER": "http://127.0.0.1:1", "FLOWFORGE_TOKEN": "x"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=100)
+    assert done.stdout.splitlines()[:4] == ["cell 3, line 1", "    go()", "cell 2, line 2 in go", '    flowforge.launch("x")'], done.stdout + done.stderr
+    assert done.stdout.splitlines()[4].startswith("ServerError: cannot reach a server at http://127.0.0.1:1")

@@ -129,6 +129,11 @@ def test_syntax_errors_and_broken_messages(tmp_path: Path) -> None:
     assert found["exceptions"][0]["message"] == "The message cannot be written as a string."
 
 
+def test_messages_have_no_colors(tmp_path: Path) -> None:
+    found = described(tmp_path, 'def main():\n    raise ValueError("\\x1b[1;31mred\\x1b[0m is 3")\n')
+    assert found["exceptions"][0]["message"] == "red is 3"
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="groups of exceptions came with Python 3.11")
 def test_parts_of_groups(tmp_path: Path) -> None:
     found = described(tmp_path, 'def main():\n    raise ExceptionGroup("both", [ValueError("a"), TypeError("b")])\n')

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Dict, List, Optional
+from typing import Annotated, Any, Dict, List, Optional, Set, Tuple
 
+import numpy
 import pytest
 
 from flowforge import Dataset, DefinitionError, InputError, Model, OutputError, Range, approval, foreach, on_exit, operator, when, workflow
@@ -95,8 +97,10 @@ def counted(value: str) -> int:
         (layers, [3], "operator layers, output 'result': [3] is not a `List[tests.flows.equal.Layer]`: 'int' object has no attribute 'rate'"),
         (fitted, (Model({"n": 1}), "good"), "operator fitted, output 'accuracy': 'good' is not a `float`"),
         (fitted, 3, "fitted returned int, but declares `Fitted`: 'int' object is not iterable"),
-        (fitted, (1, 2, 3), "fitted returned tuple, but declares `Fitted`: it returned 3 values; its annotation declares 2"),
-        (anything, {"s": {1}}, "operator anything, output 'result' cannot be written as JSON: Object of type set is not JSON serializable; return a File, Table or Model"),
+        (fitted, [1, 2, 3], "fitted returned list, but declares `Fitted`: it returned 3 values; its annotation declares 2"),
+        (anything, {"s": {1}}, "operator anything, output 'result' cannot be written as JSON: ['s'] has the type `set`; convert it to values of JSON"),
+        (anything, {"a": [{(1, 2): 3}]}, "operator anything, output 'result' cannot be written as JSON: the key (1, 2) of ['a'][0] has the type `tuple`, but keys are strings"),
+        (anything, ["x" * (1 << 20)], "operator anything, output 'result' has 1.0 MiB as JSON, and a value can have 1 MiB; return a File, Table, Model or DataFrame"),
         (equal.diverged, "nan", "operator diverged, output 'result' is NaN, which JSON cannot represent. Declare Optional[float] and return None."),
     ],
 )
@@ -148,6 +152,73 @@ def test_values_are_converted_here() -> None:
     mine: Dict[str, float] = {"k": 1}
     found = given(mine, equal.Point(2), {"a"})
     assert [type(v) for v in found.values()] == [float, float] and mine == {"k": 1}, "a task cannot change the value of its caller"
+
+
+@dataclass
+class Row:
+    n: int
+    rate: float
+    more: List[float]
+
+
+numbers: List[Any] = [numpy.int64(3), numpy.float32(0.5), numpy.float32(0.25)]
+
+
+@operator
+def rows() -> List[Row]:
+    n, rate, more = numbers
+    return [Row(n, rate, [more])]
+
+
+@operator
+def pair() -> Tuple[int, Tuple[int, ...]]:
+    return numpy.int64(3), (numpy.int8(1),)  # type: ignore[return-value]
+
+
+@operator
+def counts(given: Dict[str, float]) -> Dict[str, float]:
+    return {**given, 1: 2.5}  # type: ignore[dict-item]
+
+
+def test_scalars_of_numpy_inside_structures() -> None:
+    assert rows() == [Row(3, 0.5, [0.25])] and type(rows()[0].n) is int
+    assert pair() == (3, (1,))
+    assert anything({"a": (numpy.int64(3), [numpy.float32(0.5)])}) == {"a": [3, [0.5]]}
+
+
+@operator
+def joined(names: List[str], only: Set[str], row: Tuple[str, ...]) -> List[str]:
+    return names
+
+
+@operator
+def letters() -> List[str]:
+    return "abc"  # type: ignore[return-value]
+
+
+@workflow
+def joining(names: List[str] = ["a"]) -> List[str]:
+    return joined(names, {"a"}, ("a",))
+
+
+def test_a_string_is_no_list_of_its_characters() -> None:
+    untyped: Any = joining
+    with pytest.raises(DefinitionError, match="joining: names: 'abc' is not a `List.str.`: put it in brackets to make it the only entry"):
+        untyped("abc")
+    with pytest.raises(OutputError, match="operator letters, output 'result': 'abc' is not a `List.str.`"):
+        letters()
+
+    @workflow
+    def wrong(n: int) -> List[str]:
+        return joined("abc", {"a"}, ("a",))  # type: ignore[arg-type]
+
+    with pytest.raises(DefinitionError, match="joined: names: 'abc' is not a `List.str.`: put it in brackets"):
+        wrong.definition()
+
+
+def test_values_of_json_are_those_of_a_task() -> None:
+    assert counts({"0": 1.0}) == {"0": 1.0, "1": 2.5}
+    assert anything({0: (1, 2), None: [{True: 3}]}) == {"0": [1, 2], "null": [{"true": 3}]}
 
 
 def test_pickles_inside_structures_here() -> None:

@@ -148,6 +148,16 @@ def task(folder: Path, code: str, target: str) -> "subprocess.CompletedProcess[s
     return subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True)
 
 
+def test_a_task_that_exits_before_its_result(tmp_path: Path) -> None:
+    code = "import sys\nfrom flowforge import operator\n@operator\ndef get() -> int:\n    sys.exit({})\n"
+    for name in ("zero", "three", "nothing"):
+        (tmp_path / name).mkdir()
+    done = task(tmp_path / "zero", code.format(0), "flow:get")
+    assert done.returncode == 1 and done.stderr.endswith("operator get called sys.exit() before it returned its result; use return\n"), done.stderr
+    assert task(tmp_path / "three", code.format(3), "flow:get").returncode == 3
+    assert task(tmp_path / "nothing", code.format("").replace("int:", "None:"), "flow:get").returncode == 0
+
+
 def test_a_missing_module_names_packages(tmp_path: Path) -> None:
     done = task(tmp_path, "from flowforge import operator\n@operator\ndef get() -> int:\n    import nowhere_at_all\n    return 1\n", "flow:get")
     assert done.returncode == 1

@@ -234,7 +234,7 @@ def test_images_of_programs() -> None:
 @pytest.mark.parametrize("name", ["image", "packages", "requirements", "pickle"])
 @pytest.mark.parametrize("kind", ["shell", "command", "http", "template", "workflow"])
 def test_options_that_other_operators_cannot_use(kind: str, name: str) -> None:
-    options: Any = {name: True if name == "pickle" else "a"}
+    options: Any = {name: {"pickle": True, "packages": ["a"]}.get(name, "a")}
     decorators: Dict[str, Any] = {
         "shell": functools.partial(shell, "true"),
         "command": functools.partial(command, "true"),

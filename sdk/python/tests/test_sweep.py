@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
+import enum
 import http.server
 import json
 import threading
 from typing import Any, Dict, Iterator, List, Tuple
 
+import numpy
 import pytest
 
 import flowforge
-from flowforge import search
-from flowforge.exceptions import FlowForgeError
+from flowforge import operator, search, workflow
+from flowforge.exceptions import DefinitionError, FlowForgeError, ServerError
 
 
 @pytest.fixture()
@@ -23,7 +26,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[List[Tuple[str, Any]]]
         def _answer(self) -> None:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             found.append((f"{self.command} {self.path}", json.loads(text) if text else None))
-            body = json.dumps({"id": "7", "state": "PAUSED", "message": "Paused by Mei."}).encode()
+            body = json.dumps({"id": "7", "execution_id": "8", "state": "PAUSED", "message": "Paused by Mei."}).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -78,3 +81,55 @@ def test_kinds_of_parameters() -> None:
     assert search.uniform(0, 1)["kind"] == "uniform"
     assert search.log_uniform(1, 2)["kind"] == "loguniform"
     assert search.normal(0, 1, high=2) == {"kind": "normal", "mean": 0, "deviation": 1, "to": 2}
+
+
+class Kind(enum.Enum):
+    SVC = "svc"
+    FOREST = "forest"
+
+
+@operator
+def score(lr: float, kind: Kind, names: List[str]) -> float:
+    return lr
+
+
+@workflow(name="sdk.scored")
+def scored(lr: float = 0.1, kind: Kind = Kind.SVC, names: List[str] = ["a"]) -> float:
+    return score(lr, kind, names)
+
+
+def test_a_sweep_of_a_function_registers_it(requests: List[Tuple[str, Any]]) -> None:
+    flowforge.sweep(scored, {"lr": numpy.linspace(0, 1, 3), "kind": [Kind.SVC, Kind.FOREST]}, inputs={"names": ("b", "c")}, runs=2)
+    body = requests[-1][1]
+    assert (body["workflow"], body["version"].partition("-dev")[0], body["inputs"]) == ("sdk.scored", "1.0.0", {"names": ["b", "c"]})
+    assert [p["values"] for p in body["space"]] == [[0, 0.5, 1], ["svc", "forest"]]
+    flowforge.sweep("digits.train@1.2.0", {"depth": numpy.arange(3)}, runs=2)
+    body = requests[-1][1]
+    assert (body["workflow"], body["version"], body["space"][0]["values"]) == ("digits.train", "1.2.0", [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("workflow", "space", "message"),
+    [
+        ("digits.train", {"kind": "svc"}, r"test_sweep\.py:\d+: the space of kind is 'svc'; use a list of values, or a function of flowforge\.search"),
+        ("digits.train", {"lr": 0.1}, "the space of lr is 0.1; use a list of values"),
+        (scored, {"rate": [1]}, "sdk.scored has no input 'rate'; its inputs are: lr, kind, names"),
+        (scored, {"lr.x": [1]}, "lr.x: a `float` has no field 'x'"),
+    ],
+)
+def test_a_space_that_is_wrong(requests: List[Tuple[str, Any]], workflow: Any, space: Any, message: str) -> None:
+    with pytest.raises(DefinitionError, match=message):
+        flowforge.sweep(workflow, space, runs=2)
+    assert not requests
+
+
+def test_launch_takes_a_function(requests: List[Tuple[str, Any]]) -> None:
+    flowforge.launch("digits.train", {"n": numpy.int64(3)})
+    assert requests[-1][1] == {"workflow": "digits.train", "inputs": {"n": 3}}
+    flowforge.launch(scored, {"kind": Kind.FOREST}, tags="baseline")
+    body = requests[-1][1]
+    assert (body["workflow"], body["inputs"], body["tags"]) == ("sdk.scored", {"kind": "forest"}, ["baseline"])
+    with pytest.raises(DefinitionError, match="sdk.scored has no input 'n'; its inputs are: lr, kind, names"):
+        flowforge.launch(scored, {"n": 3})
+    with pytest.raises(ServerError, match=r"POST /executions: the request cannot be written as JSON: \['inputs'\]\['when'\] has the type `date`"):
+        flowforge.launch("digits.train", {"when": datetime.date(2026, 1, 2)})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 import enum
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Dict, FrozenSet, Iterator, List, Literal, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
+from typing import Annotated, Any, Dict, FrozenSet, Iterator, List, Literal, NamedTuple, Optional, Sequence, Set, Tuple, TypedDict, Union
 from uuid import UUID
 
 import annotated_types as kinds
@@ -21,10 +21,11 @@ from flowforge import (
     operator, workflow,
 )  # fmt: skip
 from flowforge import _formats
-from flowforge._annotations import Unmapped, read
+from flowforge._annotations import read
 from flowforge._evaluate import evaluate
 from flowforge._schema import mismatch
 from flowforge._times import duration, moment, span
+from flowforge._unmapped import Unmapped
 
 
 class Colour(enum.Enum):
@@ -197,6 +198,72 @@ def test_absent_keys_stay_absent() -> None:
     assert query.build is not None and query.build({"n": None, "limit": 2}) == {"limit": 2}
 
 
+class Aliased(pydantic.BaseModel):
+    """Its fields have other names for callers."""
+
+    learning_rate: float = pydantic.Field(default=0.1, alias="lr")
+    epochs: int = pydantic.Field(default=1, validation_alias=pydantic.AliasChoices("n", "rounds"))
+    batch: int = 8
+
+
+class ByName(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(populate_by_name=True, alias_generator=str.upper)
+    rate: float = 0.1
+
+
+def test_models_with_aliases_keep_their_values() -> None:
+    t = read(Aliased).type
+    assert [f.name for f in t.fields] == ["learning_rate", "epochs", "batch"], "the names of the attributes"
+    given = Aliased.model_validate({"lr": 0.5, "n": 7, "batch": 16})
+    assert t.decode(t.encode(given)) == given
+    assert read(ByName).type.decode({"rate": 0.5}) == ByName(rate=0.5)
+
+
+@dataclass
+class Sized:
+    rows: int
+    cells: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.cells = self.rows * 2
+
+
+@dataclass
+class Scaled:
+    rows: int
+    factor: InitVar[int]
+
+
+def test_dataclasses_whose_fields_are_computed() -> None:
+    t = read(Sized).type
+    assert t.text() == "Struct{rows: Integer}"
+    assert t.decode(t.encode(Sized(3))) == Sized(3)
+    with pytest.raises(Unmapped, match="the InitVar 'factor' of `Scaled` is not kept, so a task could not create the value again"):
+        read(Scaled)
+
+    @operator
+    def measure(rows: int) -> Sized:
+        return Sized(rows)
+
+    assert measure(4) == Sized(4)
+
+
+class Shape(enum.Enum):
+    FLAT = (1, 2)
+
+
+def test_sets_and_enums() -> None:
+    t = read(Set[Colour]).type
+    assert t.encode({Colour.RED, Colour.GREEN}) == ["green", "red"]
+    assert read(FrozenSet[Point]).type.encode(frozenset({Point(2), Point(1)})) == [{"x": 1, "y": 0.0}, {"x": 2, "y": 0.0}]
+    with pytest.raises(Unmapped, match=r"`Shape\.FLAT` is \(1, 2\), but a form can offer only strings, numbers and booleans"):
+        read(Shape)
+
+
+def test_a_date_has_no_time_of_day() -> None:
+    assert read(datetime.date).type.encode(datetime.datetime(2026, 1, 2, 3, 4)) == "2026-01-02"
+
+
 def test_times() -> None:
     assert moment("2026-01-02T03:04:05.123456789Z").microsecond == 123456
     assert moment("2026-01-02T03:04:05.5+02:00").microsecond == 500_000
@@ -215,6 +282,26 @@ def test_a_negative_duration_is_refused_as_on_the_server() -> None:
     flow(datetime.timedelta())
     with pytest.raises(DefinitionError, match="flow: how_long: .* is not a .timedelta.: a duration must not be negative"):
         flow(datetime.timedelta(seconds=-5))
+
+
+@dataclass
+class Tree:
+    name: str
+    child: Optional["Tree"] = None
+
+
+class Holder(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(arbitrary_types_allowed=True)
+    inner: List[complex] = []
+
+
+def test_errors_name_the_field() -> None:
+    with pytest.raises(Unmapped, match="^the field 'inner' of `Holder`: `complex` has no type"):
+        read(Holder)
+    with pytest.raises(Unmapped, match="^the field 'child' of `Tree`: `Tree` contains itself, and a form has a fixed number of fields: use Any for the inner value"):
+        read(Dict[str, Tree])
+    with pytest.raises(DefinitionError, match=r"Range applies to numbers, dates and durations; a `str` has a Length: Annotated\[str, Length\(1, 10\)\]"):
+        read(Annotated[str, Range(1, 5)])
 
 
 def test_what_has_no_type() -> None:

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, Callable, Dict, Set
 
@@ -62,6 +63,17 @@ def pyright(tmp_path: Path) -> str:
 def test_checkers_accept_user_code_and_report_mistakes(checker: Callable[[Path], str], tmp_path: Path) -> None:
     output = checker(tmp_path)
     assert found_in(output) == {"typed.py": set(), "mistyped.py": marked(), "contract.py": contract(checker)}, output
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+def test_mypy_accepts_the_first_example_of_a_page(page: str, tmp_path: Path) -> None:
+    text = (HERE.parents[3] / page).read_text(encoding="utf-8")
+    found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    (tmp_path / "flow.py").write_text(textwrap.dedent(found.group(1)), encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-incremental", "--config-file=", str(tmp_path / "flow.py")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=HERE.parents[1])
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_example_of_the_contract() -> None:

@@ -219,7 +219,7 @@ def test_errors_outside_the_body_name_the_function() -> None:
         (other, "the default of x: 'abc' is not an `int`"),
         (nothing, "the workflow returns 0 values; its annotation `str` declares 1"),
         (data, "the default of x, b'x': a bytes value cannot be part of a definition; make it an input of the workflow, and set it at launch"),
-        (pod, r"operators\[split\].pod.data: b'x' is a bytes, which cannot be part of a definition; "),
+        (pod, r"operators\[split\].pod.data: b'x' has the type `bytes`, which cannot be part of a definition; "),
     ):
         with pytest.raises(DefinitionError, match=rf"{HERE}:{function.__code__.co_firstlineno}: {message}"):
             workflow(function).definition()
