@@ -100,11 +100,11 @@ func button(page playwright.Page, name string) playwright.Locator {
 func deletes(t *testing.T, page playwright.Page, kind string) {
 	t.Helper()
 	dialog := page.GetByRole("dialog")
-	open := page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Delete " + kind + "…"})
-	click(t, open)
+	opener := page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Delete " + kind + "…"})
+	click(t, opener)
 	click(t, dialog.GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "Keep the " + kind}))
 	counts(t, dialog, 0)
-	click(t, open)
+	click(t, opener)
 	audit(t, page)
 	click(t, dialog.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Delete " + kind}))
 }
