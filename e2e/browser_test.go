@@ -104,6 +104,19 @@ func button(page playwright.Page, name string) playwright.Locator {
 	return page.GetByRole("button", playwright.PageGetByRoleOptions{Name: name})
 }
 
+// deletes deletes what the page shows, such as a trigger, after the dialog has asked and was closed once.
+func deletes(t *testing.T, page playwright.Page, kind string) {
+	t.Helper()
+	dialog := page.GetByRole("dialog")
+	opener := page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Delete " + kind + "…"})
+	click(t, opener)
+	click(t, dialog.GetByRole("link", playwright.LocatorGetByRoleOptions{Name: "Keep the " + kind}))
+	counts(t, dialog, 0)
+	click(t, opener)
+	audit(t, page)
+	click(t, dialog.GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Delete " + kind}))
+}
+
 // audit fails the test with every finding of axe-core.
 func audit(t *testing.T, page playwright.Page) {
 	t.Helper()

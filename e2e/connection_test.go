@@ -49,6 +49,6 @@ func TestAConnection(t *testing.T) {
 	counts(t, page.GetByText("story-token"), 0)
 	audit(t, page)
 	noSidewaysScroll(t, page)
-	click(t, button(page, "Delete story-api"))
+	deletes(t, page, "connection")
 	counts(t, page.Locator("main").GetByText("story-api", playwright.LocatorGetByTextOptions{Exact: new(true)}), 0)
 }

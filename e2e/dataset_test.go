@@ -27,11 +27,11 @@ func TestADataset(t *testing.T) {
 	noSidewaysScroll(t, page)
 
 	fill(t, page.Locator("#alias-name"), "latest")
-	click(t, button(page, "Set"))
+	click(t, button(page, "Set alias"))
 	holds(t, page.Locator(".error-summary"), "latest is reserved")
 	hasValue(t, page.Locator("#alias-name"), "latest")
 	fill(t, page.Locator("#alias-name"), "golden")
-	click(t, button(page, "Set"))
+	click(t, button(page, "Set alias"))
 	holds(t, page.Locator(".notice").First(), "The aliases were changed.")
 	visit(t, page, "/datasets/writers?version=golden")
 	holds(t, page.Locator("#h-version"), "Version 2")

@@ -67,6 +67,6 @@ func TestEventsAndAConsumer(t *testing.T) {
 	click(t, page.Locator("#dead-letters").GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Redeliver all"}))
 	holds(t, page.Locator("main"), "1 event is delivered again.")
 	holds(t, page.Locator("#dead-letters"), "No dead letters")
-	click(t, button(page, "Delete consumer"))
+	deletes(t, page, "consumer")
 	holds(t, page.Locator("h1"), "Consumers")
 }

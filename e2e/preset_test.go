@@ -61,7 +61,7 @@ func TestAPreset(t *testing.T) {
 	fill(t, later.Locator("#preset-name"), "careful")
 	click(t, button(later, "Save changes"))
 	holds(t, later.Locator("h1"), "careful")
-	click(t, button(later, "Delete careful"))
+	deletes(t, later, "preset")
 	visible(t, later.GetByText("No presets yet"))
 	audit(t, later)
 	noSidewaysScroll(t, later)

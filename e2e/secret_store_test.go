@@ -84,7 +84,7 @@ print("read", inputs["key"])
 
 	visit(t, page, "/admin/secret-stores/mounted")
 	holds(t, page.Locator("main"), "tracker")
-	click(t, button(page, "Delete mounted"))
+	deletes(t, page, "store")
 	holds(t, page.Locator("main"), "The store was not deleted.")
 	counts(t, page.GetByText("value-after-rotation-is-longer"), 0)
 }

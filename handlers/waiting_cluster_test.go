@@ -42,7 +42,7 @@ func TestWaitingPageShowsTheCluster(t *testing.T) {
 	b := setup(t)
 	id := b.launchUnscheduled(t)
 	page := b.member.get(t, "/waiting")
-	page.says(t, http.StatusOK, "No node is waiting for a limit or for capacity.")
+	page.says(t, http.StatusOK, "No node is waiting for a limit or for capacity")
 	require.NotContains(t, page.body, "Waiting for a machine")
 	queue := b.member.get(t, "/api/v1/queue").object(t, http.StatusOK)
 	require.NotContains(t, queue, "in_cluster")
@@ -52,7 +52,7 @@ func TestWaitingPageShowsTheCluster(t *testing.T) {
 		if strings.Contains(data, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.") {
 			return true
 		}
-		if !reported && strings.Contains(data, "Nothing is waiting") {
+		if !reported && strings.Contains(data, "No node is waiting for a limit or for capacity") {
 			reported = true
 			b.podWaits(t, id, 0, launcher.WaitUnschedulable, "0/4 nodes are available: 4 Insufficient nvidia.com/gpu.")
 		}

@@ -130,3 +130,11 @@ type DatasetVersionRow struct {
 	At                                       ui.Moment
 	Current                                  bool
 }
+
+// wideUnless is the place of a cell in a stacked table: a line of its own, or none.
+func wideUnless(empty bool) string {
+	if empty {
+		return "hide"
+	}
+	return "wide"
+}

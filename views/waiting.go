@@ -152,6 +152,11 @@ type WaitingList struct {
 	Others  ClusterWaits // nodes that wait for locks, breakers or results
 }
 
+// empty reports whether no node and no execution is waiting.
+func (m WaitingList) empty() bool {
+	return len(m.Rows) == 0 && !m.Cluster.Shown() && !m.Others.Shown()
+}
+
 // ClusterWaits lists the nodes submitted to the cluster that have not started. The zero
 // value shows nothing.
 type ClusterWaits struct {

@@ -23,6 +23,15 @@ type Workflows struct {
 	Pager       ui.Pager
 }
 
+// emptyActions lead to the first workflow of an installation without any.
+func (m Workflows) emptyActions() []ui.Action {
+	actions := []ui.Action{{Name: "Write one in Python", URL: PythonURL()}}
+	if m.MayRegister {
+		actions = append([]ui.Action{{Name: "Register a workflow", URL: RegisterURL()}}, actions...)
+	}
+	return actions
+}
+
 // WorkflowRow is a workflow in the list.
 type WorkflowRow struct {
 	Name, URL, LaunchURL string

@@ -171,10 +171,10 @@ func clusterFigures(state query.ClusterState) []views.QuotaFigure {
 	for _, kind := range slices.Sorted(maps.Keys(used)) {
 		figures = append(figures, views.QuotaFigure{Name: gpuName(kind) + " allocated", Value: units.Number(used[kind]), Note: "of " + units.Number(total[kind])})
 	}
-	cores := ui.Unit{Divisor: 1000}
+	cores, gib := ui.Unit{Divisor: 1000}, ui.Unit{Divisor: 1024}
 	return append(figures,
 		views.QuotaFigure{Name: "CPU allocated", Value: cores.Amount(sum.CPUUsed), Note: "of " + cores.Amount(sum.CPUMillis) + " cores"},
-		views.QuotaFigure{Name: "Memory allocated", Value: memoryAmount(sum.MemoryUsed), Note: "of " + ui.Memory(int(sum.MemoryMiB))})
+		views.QuotaFigure{Name: "Memory allocated", Value: gib.Amount(sum.MemoryUsed), Note: "of " + gib.Amount(sum.MemoryMiB) + " GiB"})
 }
 
 // memoryAmount formats memory; zero has no unit.

@@ -192,7 +192,7 @@ func (h *Pages) connectionRow(r *http.Request, c connection.Connection) views.Co
 	kind, _ := connection.KindNamed(c.Kind)
 	row := views.ConnectionRow{
 		Name: c.Name, URL: views.ConnectionURL(c.Name), Kind: kind.Label, Description: c.Description, Place: label.Connection(c),
-		Changed: "by " + c.UpdatedBy + ", " + clock.Moment(c.UpdatedAt).Text,
+		Changed: clock.Moment(c.UpdatedAt).Text + " by " + c.UpdatedBy,
 	}
 	for _, u := range c.Uses {
 		row.Uses = append(row.Uses, views.SecretUse{

@@ -178,9 +178,9 @@ func (h *Pages) secretRow(r *http.Request, s secret.Secret) views.SecretRow {
 		row.Reference = s.Reference.Store + ", " + s.Reference.Place()
 	}
 	if s.Editable() {
-		row.Added = "by " + s.CreatedBy + ", " + clock.Moment(s.CreatedAt).Text
+		row.Added = clock.Moment(s.CreatedAt).Text + " by " + s.CreatedBy
 		if s.UpdatedAt.After(s.CreatedAt) {
-			row.Changed = "by " + s.UpdatedBy + ", " + clock.Moment(s.UpdatedAt).Text
+			row.Changed = clock.Moment(s.UpdatedAt).Text + " by " + s.UpdatedBy
 		}
 	}
 	for _, u := range s.Uses {

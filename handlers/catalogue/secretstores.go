@@ -48,7 +48,7 @@ func (h storePages) row(r *http.Request, s secretstore.Store) views.SecretStoreR
 	kind, _ := secretstore.KindNamed(s.Kind)
 	row := views.SecretStoreRow{
 		Name: s.Name, URL: views.SecretStoreURL(s.Name), Kind: kind.Label, Description: s.Description, Place: s.Place(),
-		Changed: "by " + s.UpdatedBy + ", " + h.Page.Clock(r).Moment(s.UpdatedAt).Text,
+		Changed: h.Page.Clock(r).Moment(s.UpdatedAt).Text + " by " + s.UpdatedBy,
 	}
 	if n := len(s.Uses); n > 0 {
 		row.Used = units.Plural(n, "secret", "secrets")

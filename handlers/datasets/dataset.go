@@ -202,7 +202,7 @@ func stateWord(s dataset.State) string {
 
 func (x *shown) facts() []ui.Fact {
 	e := x.change.Now
-	facts := []ui.Fact{{Name: "Reference", Value: e.Ref(), Mono: true}}
+	facts := []ui.Fact{{Name: "Reference", Value: e.Ref(), Mono: true, Copy: e.Ref()}}
 	add := func(name, value string) {
 		if value != "" {
 			facts = append(facts, ui.Fact{Name: name, Value: value})
@@ -211,7 +211,7 @@ func (x *shown) facts() []ui.Fact {
 	if e.Blob != nil {
 		add("File", e.Blob.Filename)
 		add("Size", units.Bytes(e.Blob.Size))
-		facts = append(facts, ui.Fact{Name: "SHA-256", Value: ui.Short(e.Blob.SHA256, 16), Mono: true})
+		facts = append(facts, ui.Fact{Name: "SHA-256", Value: ui.Short(e.Blob.SHA256, 16), Mono: true, Copy: e.Blob.SHA256})
 	}
 	add("Location", e.Facts.URI)
 	add("Partitioned by", strings.Join(e.Facts.Partitioning, ", "))

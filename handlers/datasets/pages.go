@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -64,6 +65,10 @@ func (s shelf) title() string {
 	return "Datasets"
 }
 
+func (s shelf) noun() string {
+	return strings.TrimSuffix(strings.ToLower(s.title()), "s")
+}
+
 func (s shelf) list(w http.ResponseWriter, r *http.Request) error {
 	q, clock := r.URL.Query(), s.Page.Clock(r)
 	list, next, err := s.Datasets.List(r.Context(), s.kind, q.Get("q"), q.Get("after"))
@@ -88,7 +93,7 @@ func (s shelf) list(w http.ResponseWriter, r *http.Request) error {
 		m.Rows = append(m.Rows, row)
 	}
 	url := views.DatasetsURL(string(s.kind))
-	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "name", "names"), InOrder: true}
+	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), s.noun(), strings.ToLower(s.title())), InOrder: true}
 	if next != "" {
 		m.Pager.Older = label.ListURL(url, q, "after", next)
 	}

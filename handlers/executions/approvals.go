@@ -63,7 +63,7 @@ func (x *executionView) pendingApprovals(ctx context.Context) (views.WaitPanel, 
 	first := open[0]
 	panel := views.WaitPanel{
 		Line: first.Node + " is awaiting approval: " + first.Message, Code: execution.ReasonApproval,
-		Actions: []ui.Action{{Name: "Answer…", URL: views.NodeCommandURL(x.ID.String(), first.Node, "answer"), Icon: "check"}},
+		Actions: []ui.Action{{Name: "Answer…", URL: views.NodeCommandURL(x.ID.String(), first.Node, "answer"), Icon: "check", Primary: true}},
 	}
 	if len(open) > 1 {
 		panel.Line = strings.TrimSuffix(panel.Line, ".") + ", and " + units.Plural(len(open)-1, "other", "others") + "."

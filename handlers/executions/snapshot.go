@@ -206,7 +206,7 @@ func (x *snapshot) nodeSummaryLine(n query.Node) string {
 		return units.Duration(nodeTook(x.clock.Now, n))
 	case dag.Failed:
 		if n.Error != nil {
-			return n.Error.Message
+			return label.Cause(n.Error.Message)
 		}
 	case dag.Ready, dag.Queued, dag.Skipped, dag.Cancelled, dag.Retrying:
 		if n.Reason != nil {

@@ -36,9 +36,9 @@ func ExecutionSummary(e query.Execution) string {
 	switch {
 	case e.Error != nil && e.Error.Message != "":
 		if e.Error.Node != "" {
-			return ui.Short(prefix+e.Error.Node+": "+e.Error.Message, 120)
+			return ui.Short(prefix+e.Error.Node+": "+Cause(e.Error.Message), 120)
 		}
-		return ui.Short(prefix+e.Error.Message, 120)
+		return ui.Short(prefix+Cause(e.Error.Message), 120)
 	case len(e.CurrentNodes) > 0:
 		return ui.Short(prefix+strings.Join(e.CurrentNodes, ", "), 120)
 	case e.Status.Ended():
@@ -47,6 +47,19 @@ func ExecutionSummary(e query.Execution) string {
 		return prefix + units.Plural(c.Ready, "node waits", "nodes wait")
 	}
 	return fmt.Sprintf("%s%s of %s", prefix, units.Number(int64(c.Ended())), units.Plural(c.Total, "node", "nodes"))
+}
+
+// Cause is an error message without the introduction "The command exited with code 1: ", for places
+// with room for a few words.
+func Cause(message string) string {
+	rest, found := strings.CutPrefix(message, "The command exited with code ")
+	if !found {
+		return message
+	}
+	if cause, found := strings.CutPrefix(strings.TrimLeft(rest, "0123456789"), ": "); found {
+		return cause
+	}
+	return message
 }
 
 // TookSoFar is how long an execution ran, or has run until now.

@@ -145,7 +145,7 @@ func forecastFacts(clock ui.Clock, f execution.Forecast) []ui.Fact {
 		starts = starts.Add(f.Wait)
 	}
 	if f.Duration > 0 {
-		facts = append(facts, ui.Fact{Name: "Ends", Value: "≈ " + clock.Moment(starts.Add(f.Duration)).Text, Note: "runs for about " + units.Duration(roundEstimate(f.Duration))})
+		facts = append(facts, ui.Fact{Name: "Ends", Value: "≈ " + clock.Moment(starts.Add(f.Duration)).Text, Note: "after about " + units.Duration(roundEstimate(f.Duration))})
 	}
 	return append(facts, usageFacts(f)...)
 }

@@ -60,12 +60,13 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 	if err != nil {
 		return err
 	}
-	chosen.Facts = append(chosen.Facts, source...)
+	ref := model.Name + "@" + x.version.Version
+	chosen.Facts = slices.Concat([]ui.Fact{{Name: "Reference", Value: ref, Mono: true, Copy: ref}}, chosen.Facts, source)
 	m := views.Model{
 		Page: h.Page.Base(r, model.Name, views.SectionModels, views.Crumb{Name: "Models", URL: views.ModelsURL()}),
 		Name: model.Name, Versions: units.Plural(len(model.Versions), "version", "versions"), Failed: t.failed, Done: doneWords(r.URL.Query().Get("done")),
 		Stages: x.stages(), Chosen: chosen, Compared: x.compared(), Signature: x.signature(), Requests: x.requests(), Aliases: x.aliases(),
-		History: x.history(), Policy: x.policy(t), Reason: t.reason, LineageURL: views.LineageURL("model:"+model.Name+"@"+x.version.Version, nil),
+		History: x.history(), Policy: x.policy(t), Reason: t.reason, LineageURL: views.LineageURL("model:"+ref, nil),
 	}
 	for _, v := range model.Versions {
 		m.Rows = append(m.Rows, x.row(v))

@@ -227,6 +227,7 @@ function keys(figure) {
     text.textContent = crowd(frame, lines);
     holder.append(text);
   }
+  const start = sharedStart(lines);
   lines.slice(0, list ? listed : 0).forEach((line, i) => {
     const key = document.createElement("span");
     key.className = "chart-key";
@@ -235,13 +236,22 @@ function keys(figure) {
     value.className = "num";
     value.dataset.value = i;
     value.textContent = valueText(last(line.y));
-    key.append(swatch(line), ` ${line.name} `, value);
+    key.append(swatch(line), ` ${line.name.slice(start)} `, value);
     holder.append(key);
   });
   if (list && lines.length > listed) holder.append(` and ${lines.length - listed} more`);
   if (!many && frame.of > frame.lines.length && !frame.lines[0].high) holder.append(` ${frame.lines.length} of ${frame.of} curves`);
   if (frame.partial) holder.append(` ${missing}`);
   readout(figure, plot);
+}
+
+// sharedStart is the length of the text with which all names begin, such as that of the sweep.
+function sharedStart(lines) {
+  if (lines.length < 2 || !lines.every((line) => line.run)) return 0;
+  let text = lines[0].name;
+  for (const { name } of lines) while (!name.startsWith(text)) text = text.slice(0, -1);
+  const end = text.lastIndexOf(", ");
+  return end < 0 ? 0 : end + 2;
 }
 
 function crowd(frame, lines) {

@@ -38,9 +38,13 @@ func (u Unit) Amount(v int64) string {
 	return units.Number(n) + "." + fraction
 }
 
-// Figure formats a stored amount with its short unit, if it has one: "0.2 GiB", "12".
+// Figure formats a stored amount with its short unit, if it has one: "0.2 GiB", "1 core", "12".
 func (u Unit) Figure(v int64) string {
-	return strings.TrimSpace(u.Amount(v) + " " + u.Short)
+	amount, short := u.Amount(v), u.Short
+	if amount == "1" {
+		short = strings.TrimSuffix(short, "s")
+	}
+	return strings.TrimSpace(amount + " " + short)
 }
 
 // Quantity formats a stored amount with its unit: "1 CPU core", "12 A100".

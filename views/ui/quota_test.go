@@ -83,5 +83,9 @@ func TestAmountsInTheirUnit(t *testing.T) {
 	require.Equal(t, "1 CPU core", cores.Quantity(1000))
 	require.Equal(t, "0.5 CPU cores", cores.Quantity(500))
 	require.Equal(t, "2 CPU cores", cores.Quantity(2000))
+	cores.Short = "cores"
+	require.Equal(t, "1 core", cores.Figure(1000))
+	require.Equal(t, "0.5 cores", cores.Figure(500))
+	require.Equal(t, "1 GiB", memory.Figure(1024))
 	require.Equal(t, "1 A100", ui.Unit{Word: "A100"}.Quantity(1))
 }

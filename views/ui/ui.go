@@ -25,6 +25,7 @@ type Fact struct {
 	Name, Value, URL, Note string
 	Mono                   bool
 	Moment                 *Moment // shown instead of Value
+	Copy                   string  // what the button copies; "" shows none
 	Since                  string  // RFC 3339: Value is the time since then
 }
 
