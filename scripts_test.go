@@ -47,9 +47,9 @@ func TestSetupInstallsChromium(t *testing.T) {
 	setup(t, path, "browser")
 	requested, err := os.ReadFile(calls)
 	require.NoError(t, err, "apt-get was never called")
-	require.Contains(t, string(requested), "install -y --no-install-recommends chromium")
+	require.Contains(t, string(requested), "install -y --no-install-recommends chromium-headless-shell")
 
-	script(t, filepath.Join(path, "chromium-browser"), "exit 0")
+	script(t, filepath.Join(path, "chromium-headless-shell"), "exit 0")
 	require.NoError(t, os.Remove(calls))
 	require.Contains(t, setup(t, path, "browser"), "npm is needed")
 	require.NoFileExists(t, calls, "this machine has Chromium")
