@@ -31,7 +31,7 @@ type batchPart struct {
 }
 
 func (b *batch) pending() bool {
-	return len(b.nodes)+len(b.events)+len(b.claims)+len(b.added)+len(b.started)+len(b.ended) > 0 || b.finished
+	return len(b.nodes)+len(b.events)+len(b.claims)+len(b.added)+len(b.started)+len(b.ended)+b.bytes > 0 || b.finished
 }
 
 func (b *batch) write(ctx context.Context, q *db.Queries) error {

@@ -58,8 +58,10 @@ func fill(t *testing.T, field reflect.Value, what string) {
 		v.SetMapIndex(reflect.Zero(v.Type().Key()), reflect.Zero(v.Type().Elem()))
 	case reflect.Bool:
 		v.SetBool(true)
+	case reflect.Int:
+		v.SetInt(1)
 	default:
-		require.Fail(t, "a part contains slices, maps and flags", "%s is a %s", what, v.Kind())
+		require.Fail(t, "a part contains slices, maps, flags and counts", "%s is a %s", what, v.Kind())
 	}
 }
 
