@@ -113,6 +113,11 @@ func TestLabelsInTheRunTable(t *testing.T) {
 
 	phone := open(t, options{width: 390, dark: true})
 	visit(t, phone, page.URL())
+	group, err := phone.Locator(".grid-bar").GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Group"}).BoundingBox()
+	require.NoError(t, err)
+	columns, err := phone.Locator(".grid-bar summary").BoundingBox()
+	require.NoError(t, err)
+	require.InDelta(t, group.Y, columns.Y, 2, "the commands of the table share a line")
 	editing(t, phone, phone.Locator("[data-run-table] tbody tr").First(), "note")
 	inside, err := phone.Locator(".label-editor").Evaluate(`(box) => { const at = box.getBoundingClientRect(); return at.left >= 0 && at.right <= innerWidth; }`, nil)
 	require.NoError(t, err)
