@@ -95,6 +95,7 @@ func table() []rule {
 		{packages: "engine/retention", may: "platform/units db apperr access/auth access/audit data/artifact engine/workflow"},
 		{packages: "engine/comparison/change", may: "engine/workflow engine/dag typeregistry platform/units engine/comparison/sheet"},
 		{packages: "engine/comparison", may: "apperr access/auth data/artifact data/telemetry engine/execution/query engine/workflow engine/search engine/comparison/curve engine/comparison/sheet platform/units"},
+		{packages: "engine/comparison/model", may: "apperr access/auth data/catalogue data/registry engine/comparison engine/comparison/sheet engine/lineage"},
 		{packages: "engine/sweep/space", may: "apperr typeregistry"},
 		{packages: "engine/sweep", may: "typeregistry db apperr access/auth access/audit data/index data/telemetry engine/quota/fair engine/execution engine/execution/query engine/workflow engine/sweep/space engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna platform/units"},
 		{packages: "engine/feed/...", may: "db apperr access/auth access/audit platform/units"},

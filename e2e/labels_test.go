@@ -69,6 +69,45 @@ func TestLabelsOfAnExecution(t *testing.T) {
 	noSidewaysScroll(t, plain)
 }
 
+// TestRenameInTheList: the list of executions offers to rename its rows, with the pointer, with the keyboard
+// and on a phone.
+func TestRenameInTheList(t *testing.T) {
+	t.Parallel()
+	name := strings.Split(formWorkflow(t, "listed"), "/")[2]
+	for i := range 2 {
+		shared.server.launch(t, name, map[string]any{"data": "letters@3", "epochs": i + 1})
+	}
+	page := open(t, options{})
+	visit(t, page, "/executions?workflow="+name)
+	rows, editor := page.Locator("#execution-rows tr"), page.Locator(".label-editor")
+	counts(t, rows, 2)
+	before, err := rows.First().BoundingBox()
+	require.NoError(t, err)
+	require.NoError(t, rows.First().Locator(".cover").Focus())
+	press(t, page, "r")
+	visible(t, editor)
+	audit(t, page)
+	require.NoError(t, page.Keyboard().Type("two epochs"))
+	press(t, page, "Enter")
+	holds(t, rows.First().Locator(".cover"), "two epochs")
+	require.NoError(t, expect().Locator(rows.First().Locator(`[data-label="name"]`)).ToBeFocused())
+	after, err := rows.First().BoundingBox()
+	require.NoError(t, err)
+	require.InDelta(t, before.Height, after.Height, 1, "the row does not grow")
+
+	require.NoError(t, rows.Nth(1).Hover())
+	editing(t, page, rows.Nth(1), "name")
+	require.NoError(t, page.Keyboard().Type("one epoch"))
+	press(t, page, "Enter")
+	holds(t, rows.Nth(1).Locator(".cover"), "one epoch")
+
+	phone := open(t, options{width: 390, dark: true})
+	visit(t, phone, page.URL())
+	editing(t, phone, phone.Locator("#execution-rows tr").First(), "name")
+	audit(t, phone)
+	noSidewaysScroll(t, phone)
+}
+
 // TestLabelsInTheRunTable: names, tags and notes are edited in the cells of the table: with the keyboard,
 // with the pointer, and by a click elsewhere. The selection stays.
 func TestLabelsInTheRunTable(t *testing.T) {
@@ -113,6 +152,11 @@ func TestLabelsInTheRunTable(t *testing.T) {
 
 	phone := open(t, options{width: 390, dark: true})
 	visit(t, phone, page.URL())
+	group, err := phone.Locator(".grid-bar").GetByRole("button", playwright.LocatorGetByRoleOptions{Name: "Group"}).BoundingBox()
+	require.NoError(t, err)
+	columns, err := phone.Locator(".grid-bar summary").BoundingBox()
+	require.NoError(t, err)
+	require.InDelta(t, group.Y, columns.Y, 2, "the commands of the table share a line")
 	editing(t, phone, phone.Locator("[data-run-table] tbody tr").First(), "note")
 	inside, err := phone.Locator(".label-editor").Evaluate(`(box) => { const at = box.getBoundingClientRect(); return at.left >= 0 && at.right <= innerWidth; }`, nil)
 	require.NoError(t, err)

@@ -29,6 +29,7 @@ import (
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/comparison"
+	"github.com/flowforge/flowforge/engine/comparison/model"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/feed/consumer"
@@ -176,6 +177,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions.Reader, Inbox: d.Inbox, Scope: scope})
 	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
 	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions.Reader, Usage: d.Executions.Usage, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
+	models := model.New(model.Config{Registry: d.Registry, Comparison: compared, Lineage: d.Lineage})
 	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions.Reader}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}
 	tables := &table.Service{Index: d.Index, Executions: d.Executions, Retention: d.Retention, Telemetry: d.Telemetry}
@@ -190,7 +192,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 		api: api.New(api.Config{
 			Log: d.Log, Now: d.Now, Site: d.Site, Links: d.Links, Identity: d.Identity, Policies: d.Policies, PublicURL: d.PublicURL,
 			Workflows: d.Workflows, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry,
-			Datastores: d.Datastores, Secrets: d.Secrets, SecretStores: d.SecretStores, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Consumers: d.Consumers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Pools: d.Pools, Comparison: compared,
+			Datastores: d.Datastores, Secrets: d.Secrets, SecretStores: d.SecretStores, Connections: d.Connections, Tenancy: d.Tenancy, Audit: d.Audit, Quotas: d.Quotas, Retention: d.Retention, Presets: d.Presets, Options: d.Options, Sweeps: d.Sweeps, Schedules: d.Schedules, Backfills: d.Backfills, Notifications: d.Notifications, Inbox: d.Inbox, Triggers: d.Triggers, Feed: d.Feed, Consumers: d.Consumers, Views: d.Views, Reports: d.Reports, Lineage: d.Lineage, Registry: d.Registry, Datasets: d.Datasets, Pools: d.Pools, Comparison: compared, Models: models,
 			Table: tables, Scope: scope, Content: stored, Packages: packages, Leader: marked,
 		}),
 		scheduler: scheduler.New(scheduler.Config{Log: d.Log, Commands: d.Executions.Commands, Leader: marked}),
@@ -216,7 +218,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 			Sweeps: d.Sweeps, Schedules: d.Schedules, Index: d.Index, Forms: forms, Page: shell, Leader: marked,
 		}),
 		lineage:       lineagepages.New(lineagepages.Config{Lineage: d.Lineage, Page: shell}),
-		registry:      registrypages.New(registrypages.Config{Registry: d.Registry, Artifacts: d.Artifacts, Comparison: compared, Lineage: d.Lineage, Page: shell}),
+		registry:      registrypages.New(registrypages.Config{Registry: d.Registry, Artifacts: d.Artifacts, Models: models, Page: shell}),
 		datasets:      datasets.New(datasets.Config{Log: d.Log, Datasets: d.Datasets, Lineage: d.Lineage, Page: shell}),
 		metaflow:      d.records(),
 		runs:          metaflowruns.New(metaflowruns.Config{Now: d.Now, Executions: d.Executions.Reader, Records: d.Metaflow, Datastores: d.Datastores, Secrets: d.Secrets, Page: shell}),

@@ -146,6 +146,9 @@ func TestALabelIsEditedInPlace(t *testing.T) {
 
 	table := b.member.get(t, "/executions?columns=name,tags,note,inputs.epochs")
 	table.says(t, http.StatusOK, "Zero loss after 3 epochs", "lower rate", `<span class="tag">best</span>`, `data-editor="/executions/`+one+`/labels?field=note"`)
+	b.member.get(t, "/executions").says(t, http.StatusOK, "lower rate", `data-editor="/executions/`+one+`/labels?field=name"`)
+	viewer := b.signIn(t, b.person(t, "vera", auth.Viewer, auth.LocalProject))
+	require.NotContains(t, viewer.get(t, "/executions").body, "data-editor", "those who may not change the name")
 	list := "/api/v1/executions?columns=note,name&sort=note"
 	require.Eventually(t, func() bool {
 		return fmt.Sprint(idsOf(b.member.get(t, list).object(t, http.StatusOK))) == fmt.Sprint([]string{two, one})

@@ -167,6 +167,11 @@ func matrixObjects(t *testing.T, b *testBundle, prefix string) []string {
 		}
 		_, _, err := b.catalogue.Register(b.ctx, entry)
 		require.NoError(t, err, "%+v", err)
+		if kind == typeregistry.KindModel {
+			entry.Version = "2"
+			_, _, err = b.catalogue.Register(b.ctx, entry)
+			require.NoError(t, err, "%+v", err)
+		}
 	}
 	var group uuid.UUID
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT parent_id FROM tenancy_nodes WHERE id = $1", subject.ProjectID).Scan(&group))

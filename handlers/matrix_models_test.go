@@ -13,6 +13,7 @@ func modelRows() []row {
 	const pages, model = "/models/{name}", "/models/{net}"
 	return []row{
 		read("/model-registry", "/model-registry", auth.CatalogueRead), read(one, path, auth.CatalogueRead).object(),
+		read(one+"/compare", path+"/compare?version=2&against=1", auth.CatalogueRead).object(),
 		write("POST", one+"/versions/{version}/stage", path+"/versions/1/stage", `{"stage": "production"}`, auth.CatalogueWrite, invalid).object(),
 		write("PUT", one+"/aliases/{alias}", path+"/aliases/champion", `{"version": "1"}`, auth.CatalogueWrite, done).object(),
 		write("DELETE", one+"/aliases/{alias}", path+"/aliases/absent", "", auth.CatalogueWrite, absent).object(),

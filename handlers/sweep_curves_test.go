@@ -70,5 +70,9 @@ func TestCurvesOfASweep(t *testing.T) {
 	require.Len(t, curves["lines"], 2, "the runs that still exist")
 	page = b.member.get(t, path)
 	page.says(t, http.StatusOK, "Compare the best 5")
+	require.Regexp(t, `id="curves-drawn"[^>]*>5 runs<`, page.body, "the deleted run has no curve")
+	study, err = b.deps.Sweeps.Study(b.ctx, uuid.MustParse(id))
+	require.NoError(t, err)
+	require.Equal(t, []uuid.UUID{*runs[1].ExecutionID, *runs[2].ExecutionID}, study.Charted(2).Executions, "the best that exist")
 	require.NotContains(t, strings.Join(regexp.MustCompile(`href="(/compare[^"]*)"`).FindStringSubmatch(page.body), ""), deleted)
 }

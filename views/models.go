@@ -140,6 +140,12 @@ type ProjectPolicy struct {
 // ModelPolicyURL is the page of the project's policy.
 func ModelPolicyURL() string { return "/model-policy" }
 
+// ModelComparisonURL is the comparison of two versions on the page of their model.
+func ModelComparisonURL(name, version, against string) string {
+	q := url.Values{"version": {version}, "against": {against}}
+	return ModelURL(name, "") + "?" + q.Encode() + "#comparison"
+}
+
 // ModelFormURL is the address of a form of a model.
 func ModelFormURL(name, form string) string { return "/models/" + url.PathEscape(name) + "/" + form }
 

@@ -32,6 +32,7 @@ type ExecutionRow struct {
 	Since          string // RFC 3339 start of a running execution: the page updates the duration
 	Bar            ui.Bar
 	RelaunchURL    string
+	EditURL        string // of its name, tags and note; "" for those who may not change them
 	WorkflowURL    string
 }
 

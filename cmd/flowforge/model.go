@@ -23,7 +23,7 @@ import (
 func newModelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model",
-		Short: "Register models, move them between stages, set aliases, and decide requests",
+		Short: "Register and compare models, move them between stages, set aliases, and decide requests",
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -52,7 +52,7 @@ func newModelCommand() *cobra.Command {
 	decide.Flags().String("reason", "", "the reason, recorded in the history; required to reject")
 	alias := &cobra.Command{Use: "alias MODEL@VERSION ALIAS", Short: "Set an alias for a version", Args: arguments("MODEL@VERSION", "ALIAS"), RunE: runModelAlias}
 	unalias := &cobra.Command{Use: "unalias MODEL ALIAS", Short: "Remove an alias", Args: arguments("MODEL", "ALIAS"), RunE: runModelAlias}
-	for _, c := range []*cobra.Command{list, show, register, move, decide, alias, unalias} {
+	for _, c := range []*cobra.Command{list, show, newModelCompareCommand(), register, move, decide, alias, unalias} {
 		addClientFlags(c)
 		cmd.AddCommand(c)
 	}

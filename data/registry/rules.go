@@ -105,6 +105,26 @@ type MetricRow struct {
 	SameTestSet bool
 }
 
+// Difference is Now minus Before; nil unless both are known.
+func (r MetricRow) Difference() *float64 {
+	if r.Before == nil || r.Now == nil {
+		return nil
+	}
+	d := *r.Now - *r.Before
+	return &d
+}
+
+// Verdict is "better", "worse" or, if neither is known, "".
+func (r MetricRow) Verdict() string {
+	switch {
+	case r.Improved:
+		return "better"
+	case r.Worse:
+		return "worse"
+	}
+	return ""
+}
+
 // Compare returns the metrics of two versions, by name. Which values are better comes from the rules,
 // else from the name.
 func Compare(before, now catalogue.Entry, rules []Rule) []MetricRow {

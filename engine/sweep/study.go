@@ -3,6 +3,7 @@ package sweep
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -16,7 +17,8 @@ type Study struct {
 	Sweep      Sweep
 	Importance Importances
 
-	runs []Run
+	runs  []Run
+	exist map[uuid.UUID]bool // the executions of runs that have not been deleted
 }
 
 // Study returns a sweep that the caller may read, or NotFound.
@@ -33,6 +35,9 @@ func (s *Service) Study(ctx context.Context, id uuid.UUID) (Study, error) {
 	if st.runs, err = s.allRuns(ctx, st.Sweep); err != nil {
 		return Study{}, err
 	}
+	if st.exist, err = s.existing(ctx, st.runs); err != nil {
+		return Study{}, err
+	}
 	st.Importance = s.importance(st.Sweep, slices.Clone(st.runs))
 	return st, nil
 }
@@ -40,7 +45,8 @@ func (s *Service) Study(ctx context.Context, id uuid.UUID) (Study, error) {
 // Charted are the runs whose curves a chart draws.
 type Charted struct {
 	Executions []uuid.UUID // the best first, then the newest without a rank
-	All        []uuid.UUID // the executions of all runs
+	Of         int         // the number of runs whose executions exist
+	All        []uuid.UUID // the executions of all runs, also of deleted ones
 	Ended      bool        // the sweep launches no more runs, and all have ended
 }
 
@@ -56,21 +62,49 @@ func (s *Service) Charted(ctx context.Context, id uuid.UUID, limit int) (Charted
 	if err != nil {
 		return Charted{}, err
 	}
-	return charted(sw, runs, limit), nil
+	exist, err := s.existing(ctx, runs)
+	if err != nil {
+		return Charted{}, err
+	}
+	return charted(sw, runs, exist, limit), nil
+}
+
+// existing are the executions of runs that have not been deleted. A sweep keeps the results of deleted
+// ones.
+func (s *Service) existing(ctx context.Context, runs []Run) (map[uuid.UUID]bool, error) {
+	var ids []uuid.UUID
+	for _, r := range runs {
+		if r.ExecutionID != nil {
+			ids = append(ids, *r.ExecutionID)
+		}
+	}
+	found, err := s.queries.ExecutionEnds(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("find the executions of runs: %w", err)
+	}
+	exist := make(map[uuid.UUID]bool, len(found))
+	for _, e := range found {
+		exist[e.ID] = true
+	}
+	return exist, nil
 }
 
 // Charted are the runs whose curves a chart draws, at most limit.
-func (st Study) Charted(limit int) Charted { return charted(st.Sweep, st.runs, limit) }
+func (st Study) Charted(limit int) Charted { return charted(st.Sweep, st.runs, st.exist, limit) }
 
-func charted(sw Sweep, runs []Run, limit int) Charted {
+func charted(sw Sweep, runs []Run, exist map[uuid.UUID]bool, limit int) Charted {
 	c := Charted{Ended: sw.State.Ended()}
 	var list []Run
 	for _, r := range runs {
-		if r.ExecutionID != nil {
+		if r.ExecutionID == nil {
+			continue
+		}
+		c.All = append(c.All, *r.ExecutionID)
+		if exist[*r.ExecutionID] {
 			list = append(list, r)
-			c.All = append(c.All, *r.ExecutionID)
 		}
 	}
+	c.Of = len(list)
 	slices.SortStableFunc(list, func(a, b Run) int {
 		if a.Rank > 0 && b.Rank > 0 {
 			return cmp.Compare(a.Rank, b.Rank)

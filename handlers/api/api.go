@@ -36,6 +36,7 @@ import (
 	"github.com/flowforge/flowforge/data/view"
 	"github.com/flowforge/flowforge/engine/backfill"
 	"github.com/flowforge/flowforge/engine/comparison"
+	"github.com/flowforge/flowforge/engine/comparison/model"
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/feed/consumer"
@@ -203,6 +204,7 @@ type Config struct {
 	Registry      *registry.Service
 	Datasets      *dataset.Service
 	Comparison    *comparison.Service
+	Models        *model.Service // compares versions
 
 	Scope    request.Scope
 	Content  *content.Content

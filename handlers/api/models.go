@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/engine/comparison/model"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/web/contract"
@@ -32,6 +33,7 @@ type ModelAliasPath struct {
 // modelAPI serves stages, aliases and requests of models.
 type modelAPI struct {
 	Registry *registry.Service
+	Models   *model.Service
 }
 
 func (h *modelAPI) mount(api *operations) {
@@ -44,6 +46,7 @@ func (h *modelAPI) mount(api *operations) {
 	}
 	operation(api, get("list-registered-models", "/model-registry", "List the project's models with their production versions", "Models"), h.apiModels)
 	operation(api, get("get-registered-model", one, "Get a model with its versions, stages, aliases, requests and history", "Models"), h.apiModel)
+	operation(api, get("compare-model-versions", one+"/compare", "Compare two versions of a model", "Models"), h.apiCompareVersions)
 	operation(api, post("move-model-version", one+"/versions/{version}/stage", "Move a version to a stage, or request the move", "Models"), h.apiMoveModel)
 	operation(api, put("set-model-alias", one+"/aliases/{alias}", "Set an alias of a version"), h.apiSetAlias)
 	remove := put("remove-model-alias", one+"/aliases/{alias}", "Remove an alias")
@@ -88,10 +91,7 @@ func (h *modelAPI) apiModel(ctx context.Context, in *struct {
 		out.Production = m.Production.Version
 	}
 	for _, v := range m.Versions {
-		out.Versions = append(out.Versions, contract.ModelVersion{
-			Version: v.Version, Stage: string(v.Stage), Aliases: append([]string{}, v.Aliases...), Framework: v.Framework, Metrics: v.Metrics(), TestSet: v.TestSet(),
-			ArtifactID: v.From, CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedBy: v.ChangedBy, ChangedAt: v.ChangedAt,
-		})
+		out.Versions = append(out.Versions, toModelVersion(v))
 	}
 	for _, a := range m.Aliases {
 		out.Aliases = append(out.Aliases, contract.ModelAlias{Alias: a.Name, Version: a.Version, SetBy: a.By, SetAt: a.At})
@@ -106,6 +106,13 @@ func (h *modelAPI) apiModel(ctx context.Context, in *struct {
 		out.Policy.Rules = append(out.Policy.Rules, contract.ModelRule(r))
 	}
 	return reply(out), nil
+}
+
+func toModelVersion(v registry.Version) contract.ModelVersion {
+	return contract.ModelVersion{
+		Version: v.Version, Stage: string(v.Stage), Aliases: append([]string{}, v.Aliases...), Framework: v.Framework, Metrics: v.Metrics(), TestSet: v.TestSet(),
+		ArtifactID: v.From, CreatedBy: v.CreatedBy, CreatedAt: v.CreatedAt, ChangedBy: v.ChangedBy, ChangedAt: v.ChangedAt,
+	}
 }
 
 func toModelRequest(r registry.Request) contract.ModelRequest {

@@ -60,7 +60,7 @@ func (c *Config) resources() []resource {
 		&feedAPI{c.Log, c.Feed, c.Scope},
 		&reportAPI{c.Reports},
 		&lineageAPI{c.Lineage},
-		&modelAPI{c.Registry},
+		&modelAPI{c.Registry, c.Models},
 		&tenancyAPI{c.Tenancy},
 		&userAPI{Tenancy: c.Tenancy, Audit: c.Audit, Scope: c.Scope, Content: c.Content},
 	}

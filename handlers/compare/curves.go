@@ -1,12 +1,10 @@
 package compare
 
 import (
-	"context"
 	"encoding/csv"
 	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"github.com/flowforge/flowforge/engine/comparison"
 	"github.com/flowforge/flowforge/engine/comparison/curve"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
-	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/handlers/content"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/platform/units"
@@ -134,13 +131,11 @@ func (h *Pages) readSweep(r *http.Request, points int) (choice, comparison.Curve
 	if c.q.Get("metric") == "" {
 		return c, comparison.Curves{}, apperr.New(apperr.Invalid, "Name a metric.")
 	}
-	charted, err := h.Sweeps.Charted(r.Context(), id, sweep.MaxRuns)
+	charted, err := h.Sweeps.Charted(r.Context(), id, comparison.Most)
 	if err != nil {
 		return c, comparison.Curves{}, err
 	}
-	if c.ids, err = h.existing(r.Context(), charted.Executions, comparison.Most); err != nil {
-		return c, comparison.Curves{}, err
-	}
+	c.ids = charted.Executions
 	if len(c.ids) == 0 {
 		return c, comparison.Curves{Live: !charted.Ended}, nil
 	}
@@ -149,25 +144,6 @@ func (h *Pages) readSweep(r *http.Request, points int) (choice, comparison.Curve
 	})
 	read.Together, read.Live = charted.All, read.Live || !charted.Ended
 	return c, read, err
-}
-
-// existing are the first executions of a list that have not been deleted, at most limit. A sweep keeps
-// the results of deleted runs.
-func (h *Pages) existing(ctx context.Context, ids []uuid.UUID, limit int) ([]uuid.UUID, error) {
-	var found []uuid.UUID
-	for some := range slices.Chunk(ids, limit) {
-		list, err := h.Executions.Named(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range list {
-			found = append(found, e.ID)
-		}
-		if len(found) >= limit {
-			return found[:limit], nil
-		}
-	}
-	return found, nil
 }
 
 // curves sends the curves of one metric to the script of the page.

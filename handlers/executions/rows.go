@@ -50,6 +50,9 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) (
 	rows := make([]views.ExecutionRow, len(list))
 	for i, e := range list {
 		rows[i] = h.executionRow(clock, e, request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID))
+		if mayKeep(ctx, e.ProjectID) {
+			rows[i].EditURL = views.LabelsURL(rows[i].ID)
+		}
 		if awaitingApproval[e.ID] {
 			rows[i].State = ui.AwaitingApproval
 		}

@@ -2,17 +2,14 @@ package registry
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/apperr"
-	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/engine/comparison/model"
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -21,102 +18,22 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-const (
-	sourceItems      = 200 // above a version
-	differencesShown = 40  // of one kind
-)
+const differencesShown = 40 // of one kind
 
-// versus selects the version to compare with: the one in the address, or else the one in production,
-// or else the one before.
-func (h *Pages) versus(r *http.Request, x *shown) error {
-	name := r.URL.Query().Get("against")
-	switch {
-	case name != "":
-		v, err := h.versionOf(r.Context(), x, name)
-		if err != nil {
-			return err
-		}
-		x.against = v
-	case x.model.Production != nil:
-		x.against = x.model.Production
-	}
-	if x.against != nil && x.against.ID == x.version.ID {
-		x.against = nil
-	}
-	if x.against == nil && name == "" {
-		older := slices.IndexFunc(x.model.Versions, func(v registry.Version) bool { return v.ID == x.version.ID }) + 1
-		if older > 0 && older < len(x.model.Versions) {
-			x.against = &x.model.Versions[older]
-		}
-	}
-	if x.against == nil {
-		return nil
-	}
-	for i, e := range []catalogue.Entry{x.against.Entry, x.version.Entry} {
-		id, err := h.Registry.MadeBy(r.Context(), e)
-		if err != nil {
-			return err
-		}
-		x.madeBy[i] = id
-	}
-	var err error
-	if x.inputs, err = h.inputs(r.Context(), x); err != nil {
-		return err
-	}
-	x.sources, err = h.sources(r.Context(), x)
-	return err
-}
-
-// versionOf is a version by its name, on any page of the list.
-func (h *Pages) versionOf(ctx context.Context, x *shown, name string) (*registry.Version, error) {
-	if i := slices.IndexFunc(x.model.Versions, func(v registry.Version) bool { return v.Version == name }); i >= 0 {
-		return &x.model.Versions[i], nil
-	}
-	if p := x.model.Production; p != nil && p.Version == name {
-		return p, nil
-	}
-	v, err := h.Registry.Version(ctx, x.model.Name, name)
-	return &v, err
-}
-
-// inputs are the differences between the executions that made both versions: inputs, the version of
-// the workflow, and code. There are none without two executions that the reader may see.
-func (h *Pages) inputs(ctx context.Context, x *shown) (views.ModelDifferences, error) {
-	d := views.ModelDifferences{Title: "Inputs and code"}
-	before, now := x.madeBy[0], x.madeBy[1]
-	switch {
-	case before == uuid.Nil || now == uuid.Nil:
-		d.Note = "At least one version does not name the execution that produced it."
-		return d, nil
-	case before == now:
-		d.Note = "The same execution produced both versions."
-		return d, nil
-	}
-	compared, err := h.Comparison.Compare(ctx, []string{before.String(), now.String()}, "")
-	if code := apperr.CodeOf(err); err != nil && (code == apperr.NotFound || code == apperr.Forbidden || code == apperr.Unavailable) {
-		d.Note = apperr.MessageOf(err)
-		return d, nil
-	}
-	if err != nil {
-		return d, err
-	}
-	same := 0
-	for _, row := range compared.Rows {
-		if !slices.Contains([]sheet.Section{sheet.Inputs, sheet.Definition, sheet.Code}, row.Section) {
-			continue
-		}
-		if !row.Differs {
-			same++
-			continue
-		}
+// inputs shows the differences between the executions that produced both versions.
+func inputs(in model.Inputs) views.ModelDifferences {
+	d := views.ModelDifferences{Title: "Inputs and code", Note: in.Note}
+	for _, row := range in.Rows {
 		one := views.ModelDifference{Name: row.Path, Before: differenceText(row.Cells[0]), Now: differenceText(row.Cells[1])}
 		if row.Section != sheet.Inputs {
 			one.Kind = label.SentenceCase(string(row.Section))
 		}
 		d.Rows = append(d.Rows, one)
 	}
-	d.Note = limitRows(&d) + units.Plural(same, "value is", "values are") + " the same."
-	return d, nil
+	if in.Note == "" {
+		d.Note = limitRows(&d) + units.Plural(in.Same, "value is", "values are") + " the same."
+	}
+	return d
 }
 
 // limitRows keeps the first differences. It returns a note about the others, which ends with a space.
@@ -139,65 +56,26 @@ func differenceText(c sheet.Cell) string {
 	return ui.Short(sheet.Text(c.Value), 80)
 }
 
-// sources are the datasets, feature sets, models and uploads that both versions were made from.
-func (h *Pages) sources(ctx context.Context, x *shown) (views.ModelDifferences, error) {
+// sources shows what only one of both versions was made from.
+func sources(found model.Sources) views.ModelDifferences {
 	d := views.ModelDifferences{Title: "Lineage"}
-	var order []string
-	rows := map[string]*views.ModelDifference{}
-	partial := false
-	for side, v := range []*registry.Version{x.against, x.version} {
-		found, err := h.Lineage.Trace(ctx, lineage.Request{Of: "model:" + x.model.Name + "@" + v.Version, Up: lineage.MaxSteps, Items: sourceItems})
-		if apperr.Is(err, apperr.NotFound) {
-			continue
-		}
-		if code := apperr.CodeOf(err); err != nil && (code == apperr.Forbidden || code == apperr.Unavailable) {
-			return views.ModelDifferences{Title: d.Title, Note: apperr.MessageOf(err)}, nil
-		}
-		if err != nil {
-			return d, err
-		}
-		partial = partial || found.Cut || slices.ContainsFunc(found.Items, func(i lineage.Item) bool { return i.Before.Items > 0 })
-		for _, item := range found.Items {
-			if item.Key == found.Focus.Key || !slices.Contains([]lineage.Kind{lineage.KindDataset, lineage.KindFeatureSet, lineage.KindModel, lineage.KindFile}, item.Kind) {
-				continue
-			}
-			key := string(item.Kind) + " " + item.Name
-			row := rows[key]
-			if row == nil {
-				row = &views.ModelDifference{Name: item.Name, Kind: kindName(item.Kind)}
-				rows[key] = row
-				order = append(order, key)
-			}
-			text := cmp.Or(item.Version, "used")
-			if into := []*string{&row.Before, &row.Now}[side]; *into == "" {
-				*into = text
-			} else {
-				*into += ", " + text
-			}
-		}
-	}
-	same := 0
-	for _, key := range order {
-		row := rows[key]
-		if row.Before == row.Now {
-			same++
-			continue
-		}
-		row.Before, row.Now = cmp.Or(row.Before, "–"), cmp.Or(row.Now, "–")
-		d.Rows = append(d.Rows, *row)
+	for _, one := range found.Rows {
+		d.Rows = append(d.Rows, views.ModelDifference{
+			Name: one.Name, Kind: kindName(one.Kind), Before: cmp.Or(strings.Join(one.Before, ", "), "–"), Now: cmp.Or(strings.Join(one.Now, ", "), "–"),
+		})
 	}
 	d.Note = limitRows(&d)
-	if partial {
+	if found.Partial {
 		d.Note += "The lineage is too large to compare completely. "
 	}
 	switch {
-	case len(order) == 0:
-		d.Note += "No dataset, feature set, model or upload is known above these versions."
-	case same > 0:
-		d.Note += units.Plural(same, "source is", "sources are") + " the same."
+	case found.Note != "":
+		d.Note += found.Note
+	case found.Same > 0:
+		d.Note += units.Plural(found.Same, "source is", "sources are") + " the same."
 	}
 	d.Note = strings.TrimSpace(d.Note)
-	return d, nil
+	return d
 }
 
 func kindName(k lineage.Kind) string {
@@ -210,39 +88,33 @@ func kindName(k lineage.Kind) string {
 	return label.SentenceCase(string(k))
 }
 
-// compared are the metrics of the version and of the one that it is compared with, and what else
+// comparison shows the metrics of the version and of the one that it is compared with, and what else
 // differs.
-func (x *shown) compared() views.ModelComparison {
+func (x *shown) comparison() views.ModelComparison {
 	c := views.ModelComparison{Title: "Metrics of " + x.version.Version, Now: x.version.Version, FormURL: x.url("")}
-	var before catalogue.Entry
-	if p := x.against; p != nil {
-		before, c.Before = p.Entry, p.Version
+	against := x.compared.Against
+	if p := against; p != nil {
+		c.Before = p.Version
 		c.Title = x.version.Version + " against " + p.Version
 		if p.Stage == registry.Production {
 			c.Title = x.version.Version + " against production"
 		}
 		c.Foot = "Measured on " + cmp.Or(x.version.TestSet(), "an unknown test set") + "; " + p.Version + " was measured on " + cmp.Or(p.TestSet(), "an unknown test set") + "."
-		c.Differences = []views.ModelDifferences{x.inputs, x.sources}
+		c.Differences = []views.ModelDifferences{inputs(x.compared.Inputs), sources(x.compared.Sources)}
 		c.Links = x.otherComparisons()
 	}
 	if len(x.model.Versions) > 1 || x.model.More != "" {
 		c.Versions = x.choices(*x.version)
-		if x.against != nil {
-			c.Choose = x.choices(*x.against)
+		if against != nil {
+			c.Choose = x.choices(*against)
 		} else {
 			c.Choose = append([]ui.Option{{Name: "No version", Selected: true}}, x.choices(registry.Version{})...)
 		}
 	}
-	for _, r := range registry.Compare(before, x.version.Entry, x.model.Policy.Rules) {
-		row := views.ModelMetric{Name: r.Name, Before: figure(r.Before), Now: figure(r.Now)}
-		if r.Before != nil && r.Now != nil {
-			row.Difference = fmt.Sprintf("%+.4g", *r.Now-*r.Before)
-		}
-		switch {
-		case r.Improved:
-			row.Verdict = "better"
-		case r.Worse:
-			row.Verdict = "worse"
+	for _, r := range x.compared.Metrics {
+		row := views.ModelMetric{Name: r.Name, Before: figure(r.Before), Now: figure(r.Now), Verdict: r.Verdict()}
+		if d := r.Difference(); d != nil {
+			row.Difference = fmt.Sprintf("%+.4g", *d)
 		}
 		c.Rows = append(c.Rows, row)
 	}
@@ -252,10 +124,10 @@ func (x *shown) compared() views.ModelComparison {
 // otherComparisons are the pages that compare the artifacts and the executions of both versions.
 func (x *shown) otherComparisons() []ui.Action {
 	var links []ui.Action
-	if p := x.against; p.From != nil && x.version.From != nil && *p.From != *x.version.From {
+	if p := x.compared.Against; p.From != nil && x.version.From != nil && *p.From != *x.version.From {
 		links = append(links, ui.Action{Name: "Compare the artifacts", Icon: "table", URL: views.ArtifactCompareURL([]string{p.From.String(), x.version.From.String()})})
 	}
-	if made := x.madeBy; made[0] != uuid.Nil && made[1] != uuid.Nil && made[0] != made[1] {
+	if made := x.compared.MadeBy; made[0] != uuid.Nil && made[1] != uuid.Nil && made[0] != made[1] {
 		links = append(links, ui.Action{Name: "Compare the executions", Icon: "runs", URL: views.CompareURL(made[0].String(), made[1].String())})
 	}
 	return links

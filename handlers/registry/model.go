@@ -8,11 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/data/registry"
+	"github.com/flowforge/flowforge/engine/comparison/model"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/units"
@@ -44,7 +43,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 	}
 	x := &shown{model: model, clock: h.Page.Clock(r), version: &model.Versions[0]}
 	if version != "" {
-		v, err := h.versionOf(r.Context(), x, version)
+		v, err := h.Models.Find(r.Context(), model, version)
 		switch {
 		case err == nil:
 			x.version = v
@@ -52,7 +51,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 			return err
 		}
 	}
-	if err := h.versus(r, x); err != nil {
+	if x.compared, err = h.Models.Of(r.Context(), model, *x.version, r.URL.Query().Get("against")); err != nil {
 		return err
 	}
 	chosen := x.row(*x.version)
@@ -65,7 +64,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 	m := views.Model{
 		Page: h.Page.Base(r, model.Name, views.SectionModels, views.Crumb{Name: "Models", URL: views.ModelsURL()}),
 		Name: model.Name, Versions: units.Plural(len(model.Versions), "version", "versions"), Failed: t.failed, Done: doneWords(r.URL.Query().Get("done")),
-		Stages: x.stages(), Chosen: chosen, Compared: x.compared(), Signature: x.signature(), Requests: x.requests(), Aliases: x.aliases(),
+		Stages: x.stages(), Chosen: chosen, Compared: x.comparison(), Signature: x.signature(), Requests: x.requests(), Aliases: x.aliases(),
 		History: x.history(), Policy: x.policy(t), Reason: t.reason, LineageURL: views.LineageURL("model:"+ref, nil),
 	}
 	for _, v := range model.Versions {
@@ -76,8 +75,8 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 		m.Older.Older = views.ModelURL(model.Name, "") + "?after=" + model.More
 	}
 	m.Older.Text = units.Plural(len(m.Rows), "version", "versions")
-	if p := x.against; p != nil {
-		m.Against, m.Changes = p.Version, registry.SignatureChanges(p.Entry, x.version.Entry)
+	if p := x.compared.Against; p != nil {
+		m.Against, m.Changes = p.Version, x.compared.Signature
 	}
 	if model.MayChange {
 		m.MoveURL, m.AliasURL = views.ModelFormURL(model.Name, "stage"), views.ModelFormURL(model.Name, "aliases")
@@ -127,13 +126,10 @@ func stageName(s registry.Stage) string {
 
 // shown turns a model into what its page shows.
 type shown struct {
-	model   registry.Model
-	version *registry.Version
-	against *registry.Version // compared with it; nil: none
-	madeBy  [2]uuid.UUID      // the executions that made against and version
-	inputs  views.ModelDifferences
-	sources views.ModelDifferences
-	clock   ui.Clock
+	model    registry.Model
+	version  *registry.Version
+	compared model.Comparison
+	clock    ui.Clock
 }
 
 func (x *shown) url(version string) string { return views.ModelURL(x.model.Name, version) }

@@ -10,8 +10,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/registry"
-	"github.com/flowforge/flowforge/engine/comparison"
-	"github.com/flowforge/flowforge/engine/lineage"
+	"github.com/flowforge/flowforge/engine/comparison/model"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -22,11 +21,10 @@ import (
 
 // Config contains the dependencies of the pages.
 type Config struct {
-	Registry   *registry.Service
-	Artifacts  *artifact.Service
-	Comparison *comparison.Service
-	Lineage    *lineage.Service
-	Page       *page.Shell
+	Registry  *registry.Service
+	Artifacts *artifact.Service
+	Models    *model.Service // compares versions
+	Page      *page.Shell
 }
 
 // Pages are the pages of models. They are safe for concurrent use.

@@ -47,7 +47,7 @@ func (h *Pages) curves(ctx context.Context, study sweep.Study, q url.Values, met
 	m := views.SweepCurves{
 		ID: s.ID.String(), CompareCurves: label.Curves(q, func(axis string) string { return address("x", axis) }), Empty: "The runs have not reported metrics.",
 	}
-	m.Live, m.Note = !s.State.Ended(), drawnText(s, len(drawn.Executions), len(drawn.All))
+	m.Live, m.Note = !s.State.Ended(), drawnText(s, len(drawn.Executions), drawn.Of)
 	if len(drawn.All) == 0 {
 		m.Empty = "No run has started."
 	}

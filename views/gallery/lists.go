@@ -33,7 +33,7 @@ const someID = "01939f2a-7c1e-7a44-9d3b-0f6a5e7k2f00"
 func row(id, state, title, version, sub, by string, started, took time.Duration, bar ui.Bar) views.ExecutionRow {
 	r := views.ExecutionRow{
 		ID: id, Short: "#" + id, URL: views.ExecutionURL(id), State: state, Title: title, Version: version, Sub: sub, By: by,
-		Started: clock().Moment(ago(started)), Took: units.Duration(took), Bar: bar, RelaunchURL: views.RelaunchURL(title, id), WorkflowURL: views.WorkflowURL(title),
+		Started: clock().Moment(ago(started)), Took: units.Duration(took), Bar: bar, RelaunchURL: views.RelaunchURL(title, id), EditURL: views.LabelsURL(id), WorkflowURL: views.WorkflowURL(title),
 	}
 	return r
 }

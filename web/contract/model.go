@@ -125,3 +125,64 @@ type ModelDecision struct {
 type ModelAliasTarget struct {
 	Version string `json:"version" minLength:"1" maxLength:"100"`
 }
+
+// ModelComparison is two versions of a model side by side.
+type ModelComparison struct {
+	Model     string                `json:"model"`
+	Version   ComparedVersion       `json:"version"`
+	Against   ComparedVersion       `json:"against" doc:"Version that it is compared with"`
+	Metrics   []ComparedModelMetric `json:"metrics"`
+	Signature []string              `json:"signature_changes" doc:"Changes of inputs and outputs, as sentences"`
+	Inputs    ComparedModelInputs   `json:"inputs" doc:"Differences between the executions that produced both versions"`
+	Sources   ComparedModelSources  `json:"sources" doc:"Differences between what both versions were made from"`
+	URL       string                `json:"ui_url"`
+}
+
+// ComparedVersion is a version of a comparison.
+type ComparedVersion struct {
+	ModelVersion
+
+	ExecutionID *uuid.UUID `json:"execution_id,omitempty" doc:"ID of the execution that produced the version"`
+}
+
+// ComparedModelMetric is a metric of two versions.
+type ComparedModelMetric struct {
+	Name        string   `json:"name"`
+	Against     *float64 `json:"against,omitempty"`
+	Version     *float64 `json:"version,omitempty"`
+	Difference  *float64 `json:"difference,omitempty" doc:"Value of version minus value of against"`
+	Better      string   `json:"better,omitempty" enum:"higher,lower" doc:"Whether higher or lower values are better, from the promotion rules or guessed from the name"`
+	Verdict     string   `json:"verdict,omitempty" enum:"better,worse" doc:"How version compares with against"`
+	SameTestSet bool     `json:"same_test_set" doc:"True if both values were measured on the same test set"`
+}
+
+// ComparedModelInputs are the differences between two executions.
+type ComparedModelInputs struct {
+	Rows []ComparedModelInput `json:"rows"`
+	Same int                  `json:"same" doc:"Number of equal values"`
+	Note string               `json:"note,omitempty" doc:"Reason why the executions were not compared"`
+}
+
+// ComparedModelInput is a value that differs between two executions.
+type ComparedModelInput struct {
+	Section string `json:"section" enum:"inputs,definition,code" doc:"Definition contains the version of the workflow"`
+	Path    string `json:"path" doc:"Dotted path, such as optimizer.lr"`
+	Against any    `json:"against,omitempty"`
+	Version any    `json:"version,omitempty"`
+}
+
+// ComparedModelSources are what only one of two versions was made from.
+type ComparedModelSources struct {
+	Rows    []ComparedModelSource `json:"rows"`
+	Same    int                   `json:"same" doc:"Number of sources that both versions were made from"`
+	Partial bool                  `json:"partial" doc:"True if the lineage is too large to compare completely"`
+	Note    string                `json:"note,omitempty" doc:"Reason why no sources were compared"`
+}
+
+// ComparedModelSource is a dataset, feature set, model or upload.
+type ComparedModelSource struct {
+	Kind    string   `json:"kind" enum:"dataset,feature-set,model,file"`
+	Name    string   `json:"name"`
+	Against []string `json:"against" doc:"Its versions that against was made from; used for an upload, which has no versions"`
+	Version []string `json:"version" doc:"Its versions that version was made from; used for an upload, which has no versions"`
+}

@@ -96,6 +96,18 @@ class CatalogueVersion:
         with self._server.open("PUT", f"{_REGISTRIES[self._kind]}/{quoted(self.name)}/aliases/{quoted(name)}", _json({"version": self.version}), "application/json"):
             pass
 
+    def compare(self, against: str = "") -> Dict[str, Any]:
+        """Return how a version of a model differs from another one, as the API describes it.
+
+        `against` is a version, a stage or an alias; the default is the version in production or,
+        if that is this version or none is in production, the one registered before it. Raises
+        NotFoundError if there is no such version.
+        """
+        if self._kind != "Model":
+            raise InputError("only models can be compared; for a dataset, use drift()")
+        path = f"{_REGISTRIES[self._kind]}/{quoted(self.name)}/compare"
+        return dict(self._server.get(path, version=self.version, against=against))
+
     def statistics(self) -> Dict[str, Any]:
         """Return the column statistics of a dataset, with the state of their computation."""
         return dict(self._of_dataset("/statistics"))

@@ -114,6 +114,14 @@ def test_a_version_is_promoted_and_named(requests: List[Tuple[str, Any]]) -> Non
         flowforge.dataset("digits").promote()
 
 
+def test_versions_of_a_model_are_compared(requests: List[Tuple[str, Any]]) -> None:
+    found = flowforge.model("digits-net")
+    assert found.compare("production")["name"] == "digits-net"
+    assert requests[-1][0] == "GET /api/v1/model-registry/digits-net/compare?version=2&against=production"
+    with pytest.raises(InputError, match="only models can be compared"):
+        flowforge.dataset("digits").compare()
+
+
 def test_registrations_send_metrics_and_signature(requests: List[Tuple[str, Any]], tmp_path: Path) -> None:
     artifact = "01a20984-0000-7000-8000-000000000001"
     flowforge.register_model("digits-net@2", artifact, metrics={"accuracy": 0.97}, test_set="digits-test@1", inputs=[{"name": "x", "dtype": "Float"}])
