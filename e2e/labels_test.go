@@ -73,7 +73,7 @@ func TestLabelsOfAnExecution(t *testing.T) {
 // and on a phone.
 func TestRenameInTheList(t *testing.T) {
 	t.Parallel()
-	name := strings.Split(formWorkflow(t, "listed"), "/")[2]
+	name := strings.Split(formWorkflow(t, "renamed"), "/")[2]
 	for i := range 2 {
 		shared.server.launch(t, name, map[string]any{"data": "letters@3", "epochs": i + 1})
 	}

@@ -39,7 +39,7 @@ func TestRegisterAnArgoFile(t *testing.T) {
 	t.Cleanup(s.stop)
 	page := openOn(t, s, options{tolerates: []string{"status of 422"}})
 	visit(t, page, "/workflows")
-	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Register a workflow"}))
+	click(t, page.GetByRole("link", playwright.PageGetByRoleOptions{Name: "Register a workflow"}).First())
 	audit(t, page)
 	document := page.Locator("#register-document")
 	fill(t, document, mistakenDocument)

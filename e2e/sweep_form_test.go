@@ -54,6 +54,7 @@ func TestASweep(t *testing.T) {
 	require.NoError(t, expect().Locator(page.Locator(".pc-lines path[data-off]")).ToHaveCount(0))
 	click(t, page.Locator("[data-parallel] summary"))
 	require.NoError(t, expect().Locator(page.Locator("[data-parallel] tbody tr")).ToHaveCount(4))
+	require.NoError(t, page.Mouse().Move(0, 0)) // a pointer over the plot would select the run below it
 	require.NoError(t, page.Locator("[data-history] [data-plot] svg").Focus())
 	require.NoError(t, page.Keyboard().Press("Home"))
 	holds(t, page.Locator("[data-history] [data-say]"), "Run 1")
@@ -106,6 +107,7 @@ func runColors(t *testing.T, page playwright.Page) {
 	require.Equal(t, swatch, color(page.Locator("[data-history] .pts-focus"), "stroke"))
 	require.NoError(t, page.Locator("h1").Hover())
 	counts(t, page.Locator("[data-pointed]"), 0)
+	require.NoError(t, page.Mouse().Move(0, 0)) // a pointer over the plot would select the run below it
 	require.NoError(t, page.Locator("[data-history] [data-plot] svg").Focus())
 	require.NoError(t, page.Keyboard().Press("Home"))
 	counts(t, page.Locator("#runs tr[data-on]"), 1)
