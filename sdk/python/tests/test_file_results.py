@@ -15,7 +15,7 @@ from flowforge import _formats, _results, _task
 
 @operator
 def frame(value: Any) -> pandas.DataFrame:
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 @operator

@@ -123,7 +123,7 @@ def test_except_around_an_operator() -> None:
         (lambda n: call_foreach(5, double), r"foreach needs a list; 5 has the type `int`\. Write range\(5\)"),
         (lambda n: call_foreach("abc", double), r"foreach needs a list; 'abc' has the type `str`\. Write \['abc'\]"),
         (lambda n: table(frame(n)[frame(n)["n"] > 3]), "Python cannot use frame_?2?.result here, because the value does not exist yet"),
-        (lambda n: fit(Settings(frame(n)), []), "fit: given: `DataFrame` is not an `int`"),  # type: ignore[arg-type]
+        (lambda n: fit(Settings(frame(n)), []), "fit: given: `DataFrame` is not an `int`"),
     ],
 )
 def test_what_a_workflow_function_cannot_do(body: Callable[[Any], Any], message: str) -> None:
