@@ -20,11 +20,11 @@ type options struct {
 	tolerates []string
 }
 
-// open returns a signed-in page of the shared server. A console error or an exception in
-// the page fails the test; a failed test keeps its trace.
 // traced records Playwright's trace of every page, which takes much of the browser's time.
 var traced = os.Getenv("FLOWFORGE_TEST_TRACE") != ""
 
+// open returns a signed-in page of the shared server. A console error or an exception in
+// the page fails the test; a failed test keeps a screenshot, and its trace if there is one.
 func open(t *testing.T, o options) playwright.Page {
 	t.Helper()
 	return openOn(t, shared.server, o)
