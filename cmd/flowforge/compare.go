@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/flowforge/flowforge/platform/units"
@@ -65,12 +66,11 @@ func writeComparison(out io.Writer, b contract.ComparisonBody) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprint(w, "\t")
 	for _, e := range b.Executions {
-		id := e.ExecutionID.String()
 		mark := ""
 		if e.ExecutionID == b.Baseline {
 			mark = " (baseline)"
 		}
-		fmt.Fprintf(w, "#%s%s\t", id[len(id)-6:], mark)
+		fmt.Fprintf(w, "%s%s\t", displayID(e.ExecutionID), mark)
 	}
 	fmt.Fprintln(w)
 	section := ""
@@ -133,4 +133,10 @@ func cellText(r contract.ComparedRow, c contract.ComparedCell) string {
 		text += " *"
 	}
 	return text
+}
+
+// displayID is the random end of an ID, as pages show it: "#a1b2c3".
+func displayID(id uuid.UUID) string {
+	text := id.String()
+	return "#" + text[len(text)-6:]
 }

@@ -96,13 +96,12 @@ func writeModelComparison(out io.Writer, m contract.ModelComparison) error {
 	return nil
 }
 
-// producedBy is the end of the ID of the execution that produced a version.
+// producedBy is the short ID of the execution that produced a version.
 func producedBy(v contract.ComparedVersion) string {
 	if v.ExecutionID == nil {
 		return "-"
 	}
-	id := v.ExecutionID.String()
-	return "#" + id[len(id)-6:]
+	return displayID(*v.ExecutionID)
 }
 
 func numberText(v *float64) string {

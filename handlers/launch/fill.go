@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -130,8 +131,7 @@ func executionLabel(e query.Execution) string {
 	if e.Name != "" {
 		return "“" + e.Name + "”"
 	}
-	id := e.ID.String()
-	return "#" + id[len(id)-6:]
+	return label.ShortID(e.ID)
 }
 
 // recentInputs lists the reader's last distinct inputs of the workflow, and how they differ from
