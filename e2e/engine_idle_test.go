@@ -51,6 +51,10 @@ func TestIdleClickHouseStops(t *testing.T) {
 	s.untilClickHouseStops(t)
 	s.stop()
 	s.restart(t)
+	eventually(t, "the log after the start of the server, which does not wait for ClickHouse", func() (string, bool) {
+		log := s.get(t, paths[0])
+		return log, !strings.Contains(log, `"partial":true`)
+	})
 	require.Contains(t, s.get(t, paths[0]), "epoch 3/3")
 	require.Contains(t, s.get(t, "/executions/"+again+"/logs?limit=200"), "epoch 2/2")
 }
