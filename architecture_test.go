@@ -40,7 +40,7 @@ const allGroups = "k8s.io/client-go/kubernetes k8s.io/client-go/informers/..."
 func table() []rule {
 	return []rule{
 		// 0: no imports of this module
-		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testlog platform/testserver platform/release platform/units engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron data/markdown docs"},
+		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testlog platform/testserver platform/release platform/units platform/memory engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron data/markdown docs"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -52,7 +52,7 @@ func table() []rule {
 		{packages: "compute/launcher compute/launcher/local", may: "apperr proto/... sdk platform/unixrpc platform/unixsocket compute/launcher"},
 		{packages: "compute/launcher/kube/kubetest"},
 		{packages: "compute/launcher/kube/...", may: "apperr platform/units proto/... sdk compute/launcher", not: allGroups},
-		{packages: "compute/runner/...", may: "engine/expression proto/... sdk platform/unixrpc platform/unixsocket access/masking data/bucket data/channel/..."},
+		{packages: "compute/runner/...", may: "engine/expression proto/... sdk platform/memory platform/unixrpc platform/unixsocket access/masking data/bucket data/channel/..."},
 		{packages: "platform/unixrpc", may: "platform/unixsocket"},
 		{packages: "platform/observability/..."},
 		{packages: "platform/certificate platform/certificate/certtest"},

@@ -6,10 +6,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/platform/memory"
 )
 
 // App is a server that owns its data directory and its address. It runs once.
@@ -118,7 +118,7 @@ func (a *App) Run(ctx context.Context) error {
 	fmt.Fprintf(a.cfg.Out, "\n  FlowForge is at http://%s (started in %.1f s)\n  Sign in: %s\n  Data:    %s\n\n  Ctrl-C stops the server and every task.\n\n",
 		a.Addr(), time.Since(begin).Seconds(), a.signInHint(), a.cfg.DataDir)
 	warnSharedAccount(ctx, a.cfg, parts)
-	debug.FreeOSMemory() // the start needs more memory than what follows
+	memory.Return() // the start needs more memory than what follows
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.cfg.Out, "  Stopping…")

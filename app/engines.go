@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/platform/embedded/clickhouse"
 	"github.com/flowforge/flowforge/platform/embedded/postgres"
+	"github.com/flowforge/flowforge/platform/memory"
 )
 
 // engines are the addresses of the two databases.
@@ -60,7 +60,7 @@ func (a *App) startClickHouse(ctx context.Context) (*clickhouse.Engine, error) {
 		var engine *clickhouse.Engine
 		engine, err = clickhouse.Start(ctx, clickhouse.Config{
 			Dir: a.paths.clickhouse(), Library: library, Executable: a.cfg.Executable, Logger: a.cfg.Log,
-			Idle: a.cfg.ClickHouseIdle, Stopped: debug.FreeOSMemory, // this server is idle, too
+			Idle: a.cfg.ClickHouseIdle, Stopped: memory.Return, // this server is idle, too
 		})
 		if err == nil {
 			return engine, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -179,6 +180,11 @@ func (w *Watch) Turn() Turn {
 // wake has a value, and reports the latter.
 func (t Turn) Rest(ctx context.Context, wake <-chan struct{}, every, most time.Duration) (woken bool) {
 	every = min(every, most)
+	if most == Safety {
+		// Loops that begin to rest after the same change poll at different times, so that one connection
+		// is enough for them, and the pool closes the others.
+		most -= rand.N(Safety / 4) //nolint:gosec // no secret
+	}
 	if t.watch == nil {
 		most = every
 	} else {

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +17,7 @@ import (
 	"connectrpc.com/connect"
 	"golang.org/x/sys/unix"
 
+	"github.com/flowforge/flowforge/platform/memory"
 	"github.com/flowforge/flowforge/platform/unixrpc"
 	"github.com/flowforge/flowforge/platform/unixsocket"
 	flowforgev1 "github.com/flowforge/flowforge/proto/flowforge/v1"
@@ -79,7 +79,7 @@ func Serve(ctx context.Context, config Config) error {
 	served := make(chan error, 1)
 	go func() { served <- httpServer.Serve(listener) }()
 
-	supervisor.tasks.Go(func() { supervisor.releaseMemory(supervisor.ctx, idleMemory, debug.FreeOSMemory) })
+	supervisor.tasks.Go(func() { supervisor.releaseMemory(supervisor.ctx, idleMemory, memory.Return) })
 
 	grace := defaultShutdownGrace
 	select {
