@@ -68,6 +68,7 @@ func run(ctx context.Context, command []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, database.Close()) }()
+	spread(filepath.Join(dir, "postgres", "data", "base"), logger)
 
 	engine, err := startEngine(ctx, filepath.Join(dir, "clickhouse"), logger)
 	if err != nil {
