@@ -111,13 +111,6 @@ func TestSizes(t *testing.T) {
 // maxMethods is the number of methods above which a type usually has several purposes.
 const maxMethods = 50
 
-// large are the types with more methods, and their limits. Split a type before it needs more.
-func large() map[string]int {
-	return map[string]int{
-		"engine/execution.loop": 70, // steps of the drive loop; its features are components
-	}
-}
-
 // TestReceivers: a type with many methods usually has several purposes.
 func TestReceivers(t *testing.T) {
 	t.Parallel()
@@ -133,17 +126,8 @@ func TestReceivers(t *testing.T) {
 		}
 	}
 	for name, n := range methods {
-		limit := large()[name]
-		if limit == 0 {
-			limit = maxMethods
-		}
-		if n > limit {
-			t.Errorf("%s has %d methods, more than %d: find the state that each needs, and split the type by it", name, n, limit)
-		}
-	}
-	for name, limit := range large() {
-		if methods[name] <= maxMethods || limit <= maxMethods {
-			t.Errorf("%s has %d methods: it needs no limit of its own", name, methods[name])
+		if n > maxMethods {
+			t.Errorf("%s has %d methods, more than %d: find the state that each needs, and split the type by it", name, n, maxMethods)
 		}
 	}
 }

@@ -18,10 +18,11 @@ import (
 type admission struct {
 	feature
 
-	admitted    bool          // the execution itself has a reservation
-	waitReason  *query.Reason // why it is still PENDING
-	unqueued    []int         // nodes that were refused and are not in the queue
-	requestedAt time.Time     // when all ready nodes last requested capacity
+	admitted    bool                      // the execution itself has a reservation
+	waitReason  *query.Reason             // why it is still PENDING
+	unqueued    []int                     // nodes that were refused and are not in the queue
+	requestedAt time.Time                 // when all ready nodes last requested capacity
+	expected    map[string]query.Estimate // earlier durations of operators
 
 	part admissionPart
 }
@@ -42,8 +43,11 @@ func (ad *admission) write(context.Context, *db.Queries) error { return nil }
 
 func (ad *admission) reset() { ad.part = admissionPart{release: map[int]fair.Amount{}} }
 
-// restore loads why the execution has not begun.
-func (ad *admission) restore(context.Context) error {
+// restore loads the durations that requests contain, and why the execution has not begun.
+func (ad *admission) restore(ctx context.Context) (err error) {
+	if ad.expected, err = ad.loop.driver.estimates.Of(ctx, ad.loop.row.WorkflowID); err != nil {
+		return err
+	}
 	if ad.loop.status == query.Pending {
 		ad.waitReason, ad.part.offers = stored.Into[query.Reason](ad.loop.row.Reason), true
 	}
@@ -56,9 +60,8 @@ type quotaRound struct {
 	granted []fair.Grant
 }
 
-// addRequest requests capacity for an attempt of node i with the next flush. Its name is not
-// that of requestCapacity of the loop, which admission embeds and which checks locks, the
-// cache and commands first.
+// addRequest requests capacity for an attempt of node i with the next flush. Callers use
+// readyNodes.requestCapacity, which checks commands, the cache and locks first.
 func (ad *admission) addRequest(i int) {
 	if ad.loop.operator(i).Pool != "" {
 		ad.part.pooled = append(ad.part.pooled, ad.request(i))
@@ -89,7 +92,7 @@ func (ad *admission) recheck() {
 	}
 	for _, i := range ad.unqueued {
 		if ad.loop.progress.State(i) == dag.Ready {
-			ad.loop.requestCapacity(i)
+			ad.loop.ready.requestCapacity(i)
 		}
 	}
 	ad.unqueued = nil
@@ -174,7 +177,7 @@ func (ad *admission) executionRequest() *fair.Request {
 func (ad *admission) readyRequests() []fair.Request {
 	var want []fair.Request
 	for i := range ad.loop.nodes {
-		if ad.loop.progress.State(i) == dag.Ready && ad.loop.needsCapacity(i) && ad.loop.operator(i).Pool == "" && !ad.loop.nodes[i].onHold && !ad.loop.cache.needs(i) && !ad.loop.operator(i).Breaker.On() {
+		if ad.loop.progress.State(i) == dag.Ready && ad.loop.ready.needsCapacity(i) && ad.loop.operator(i).Pool == "" && !ad.loop.nodes[i].onHold && !ad.loop.cache.needs(i) && !ad.loop.operator(i).Breaker.On() {
 			want = append(want, ad.request(i))
 		}
 	}
@@ -189,8 +192,8 @@ func (ad *admission) enter(g fair.Grant, now time.Time) {
 		Priority: g.Priority, ExpiresAt: now.Add(ad.loop.driver.config.Timing.HeartbeatGrace),
 	})
 	for i := range ad.loop.nodes {
-		if ad.loop.progress.State(i) == dag.Ready && (!ad.loop.needsCapacity(i) || ad.loop.cache.needs(i) || ad.loop.operator(i).Pool != "" && !ad.loop.operator(i).Breaker.On()) {
-			ad.loop.requestCapacity(i)
+		if ad.loop.progress.State(i) == dag.Ready && (!ad.loop.ready.needsCapacity(i) || ad.loop.cache.needs(i) || ad.loop.operator(i).Pool != "" && !ad.loop.operator(i).Breaker.On()) {
+			ad.loop.ready.requestCapacity(i)
 		} else if ad.loop.progress.State(i) == dag.Ready && ad.loop.operator(i).Breaker.On() {
 			ad.loop.breakers.requestLater(i, now)
 		}
@@ -203,7 +206,7 @@ func (ad *admission) refuse(r fair.Refusal, now time.Time) {
 	ad.loop.driver.config.Meter.Count(MeterRefusal, reason.Code, 1)
 	if r.Key.Node == fair.ExecutionItself {
 		if ad.waitReason == nil || ad.waitReason.Code != reason.Code {
-			ad.loop.event(eventRow{At: now, Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
+			ad.loop.batch.event(eventRow{At: now, Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
 		}
 		ad.waitReason = &reason
 		return
@@ -216,9 +219,9 @@ func (ad *admission) refuse(r fair.Refusal, now time.Time) {
 	if before := ad.loop.nodes[i].reason; before != nil && (before.Code == reason.Code || before.Code == fair.Preempted) {
 		return
 	}
-	ad.loop.touch(i)
+	ad.loop.batch.touch(i)
 	ad.loop.nodes[i].reason = &reason
-	ad.loop.nodeEvent(i, now, query.EventNodeWaiting, reason.Message, map[string]any{"code": reason.Code})
+	ad.loop.batch.nodeEvent(i, now, query.EventNodeWaiting, reason.Message, map[string]any{"code": reason.Code})
 }
 
 // claim moves a granted node to QUEUED: its next attempt starts after the commit.
@@ -238,7 +241,7 @@ func (ad *admission) claim(g fair.Grant, now time.Time) {
 	if declared := ad.loop.operator(i).Resources.MemoryMiB; n.memory > declared {
 		text = fmt.Sprintf("Memory raised to %s after the previous attempt ran out of memory (the definition requests %s).", memoryText(n.memory), memoryText(declared))
 	}
-	ad.loop.nodeEvent(i, now, query.EventNodeQueued, text, nil)
+	ad.loop.batch.nodeEvent(i, now, query.EventNodeQueued, text, nil)
 }
 
 // withdraw cancels the quota request of node i.
@@ -253,7 +256,7 @@ func (ad *admission) request(i int) fair.Request {
 	r := ad.loop.driver.requestOf(op, ad.loop.row.ProjectID)
 	r.Key = fair.Key{Execution: ad.loop.id, Node: i}
 	r.Priority, r.Since, r.Attempt = int(ad.loop.row.Priority), *ad.loop.nodes[i].readyAt, ad.loop.nodes[i].attempt+1
-	r.Workflow, r.Expected = ad.loop.row.WorkflowName, ad.loop.expected[op.Name].Fair()
+	r.Workflow, r.Expected = ad.loop.row.WorkflowName, ad.expected[op.Name].Fair()
 	if op.Pool == "" {
 		r.Amount = ad.amount(i)
 	}
@@ -282,7 +285,7 @@ func (ad *admission) repeatRequests(every time.Duration) {
 	ad.requestedAt = now
 	for i := range ad.loop.nodes {
 		if ad.loop.progress.State(i) == dag.Ready {
-			ad.loop.requestCapacity(i)
+			ad.loop.ready.requestCapacity(i)
 		}
 	}
 }

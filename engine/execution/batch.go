@@ -46,6 +46,31 @@ func (b *batch) committed(_ context.Context, nodes map[int]*nodeRow) {
 	b.loop.driver.countNodes(nodes)
 }
 
+// touch returns the row of node i in the batch, and creates it from the current state when
+// the batch has none. Call it before changing the node.
+func (b *batch) touch(i int) *nodeRow {
+	row, ok := b.nodes[i]
+	if !ok {
+		row = &nodeRow{Index: i, FromState: b.loop.progress.State(i), FromAttempt: b.loop.nodes[i].attempt}
+		b.nodes[i] = row
+	}
+	return row
+}
+
+func (b *batch) event(e eventRow) { b.events = append(b.events, e) }
+
+// nodeEvent records an event of node i.
+func (b *batch) nodeEvent(i int, at time.Time, kind query.EventKind, text string, data any) {
+	e := eventRow{At: at, Kind: kind, Node: &i, Message: clean(text, maxMessage)}
+	if attempt := b.loop.nodes[i].attempt; attempt > 0 {
+		e.Attempt = &attempt
+	}
+	if data != nil {
+		e.Data = mustJSON(data)
+	}
+	b.event(e)
+}
+
 type attemptKey struct {
 	Node    int `json:"i"`
 	Attempt int `json:"attempt"`

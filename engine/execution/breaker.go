@@ -191,11 +191,11 @@ func (br *breakers) applyNote(b *breakerRows, n breakerNote) {
 	switch {
 	case next.State == protect.Open && state.State != protect.Open:
 		br.loop.driver.config.Meter.Count(MeterBreaker, string(protect.Open), 1)
-		br.loop.nodeEvent(n.node, n.at, query.EventBreakerOpened, fmt.Sprintf("%s failed %s; no further attempt starts until %s.",
+		br.loop.batch.nodeEvent(n.node, n.at, query.EventBreakerOpened, fmt.Sprintf("%s failed %s; no further attempt starts until %s.",
 			key.operator, timesWithout(len(next.Failures), next.Opened), next.Until.UTC().Format(time.RFC3339)), map[string]any{"breaker": row.ID})
 	case next.State == protect.Closed && state.State == protect.HalfOpen:
 		br.loop.driver.config.Meter.Count(MeterBreaker, string(protect.Closed), 1)
-		br.loop.nodeEvent(n.node, n.at, query.EventBreakerClosed, key.operator+" succeeded; attempts can start again.", map[string]any{"breaker": row.ID})
+		br.loop.batch.nodeEvent(n.node, n.at, query.EventBreakerClosed, key.operator+" succeeded; attempts can start again.", map[string]any{"breaker": row.ID})
 		br.freed = true
 	}
 	if n.failed {

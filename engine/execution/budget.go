@@ -59,7 +59,7 @@ func (rb *retryBudgets) startDueRetries(ctx context.Context, nodes []int, now ti
 	rb.loop.driver.config.Crash("budget.taken")
 	for k, i := range nodes {
 		if k < s.granted {
-			rb.loop.makeReady(ctx, i, now)
+			rb.loop.ready.makeReady(ctx, i, now)
 			continue
 		}
 		rb.waitForBudget(i, s.due(k-s.granted+1), s.text, now)
@@ -75,9 +75,9 @@ func (rb *retryBudgets) waitForBudget(i int, due time.Time, text string, now tim
 	if n.overBudget() && !due.After(*n.retryAt) {
 		return
 	}
-	rb.loop.touch(i)
+	rb.loop.batch.touch(i)
 	if !n.overBudget() {
-		rb.loop.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": fair.RetryBudget, "retry_at": due})
+		rb.loop.batch.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": fair.RetryBudget, "retry_at": due})
 	}
 	n.retryAt = &due
 	n.reason = &query.Reason{Code: fair.RetryBudget, Message: text}

@@ -53,7 +53,7 @@ func (ch *cacheLookups) committed(_ context.Context, nodes map[int]*nodeRow) { c
 // already begun, or that a user retries, need none.
 func (ch *cacheLookups) needs(i int) bool {
 	n := &ch.loop.nodes[i]
-	return n.op.Cache != nil && n.cacheState != cacheAnswered && n.attempt == 0 && (ch.loop.needsCapacity(i) || ch.remembersGraph(i))
+	return n.op.Cache != nil && n.cacheState != cacheAnswered && n.attempt == 0 && (ch.loop.ready.needsCapacity(i) || ch.remembersGraph(i))
 }
 
 // remembersGraph reports whether node i is a graph whose outputs may be cached.
@@ -114,10 +114,10 @@ func (ch *cacheLookups) runs(i int, note query.CacheNote) {
 		ch.note(i, note)
 	}
 	if n.reason != nil && n.reason.Code == ReasonCache {
-		ch.loop.touch(i)
+		ch.loop.batch.touch(i)
 		n.reason = nil
 	}
-	ch.loop.requestCapacity(i)
+	ch.loop.ready.requestCapacity(i)
 }
 
 func (ch *cacheLookups) note(i int, note query.CacheNote) {
@@ -210,7 +210,7 @@ func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) 
 	n.finishedAt, n.reason, n.failure, n.cacheState = &now, nil, nil, cacheAnswered
 	ch.loop.values.outputs[i] = f.result
 	if len(f.result) > 0 {
-		ch.loop.touch(i).Outputs = f.result
+		ch.loop.batch.touch(i).Outputs = f.result
 	}
 	name := ch.nameOf(f)
 	ch.loop.origins.carryOverFrom(i, origin{f.holder.execution, f.holder.node, useCached})
@@ -219,7 +219,7 @@ func (ch *cacheLookups) takeCached(s *cacheLookup, f cacheEntry, now time.Time) 
 		why = fmt.Sprintf("The result of %s, with the same key, was reused.", name)
 	}
 	ch.note(i, query.CacheNote{Found: query.CacheHit, Why: why, Execution: &f.holder.execution, Node: name})
-	ch.loop.nodeEvent(i, now, query.EventNodeSucceeded, fmt.Sprintf("The cached result of %s in execution %s was reused.", name, f.holder.execution), nil)
+	ch.loop.batch.nodeEvent(i, now, query.EventNodeSucceeded, fmt.Sprintf("The cached result of %s in execution %s was reused.", name, f.holder.execution), nil)
 }
 
 // nameOf returns the name of the node that computes the result of a key.
@@ -245,13 +245,13 @@ func (ch *cacheLookups) awaitResult(s *cacheLookup, f cacheEntry, now time.Time)
 	if n.reason != nil && n.reason.Code == ReasonCache {
 		return
 	}
-	ch.loop.touch(s.node)
+	ch.loop.batch.touch(s.node)
 	where := "this execution"
 	if f.holder.execution != ch.loop.id {
 		where = fmt.Sprintf("execution %s", f.holder.execution)
 	}
 	n.reason = &query.Reason{Code: ReasonCache, Message: fmt.Sprintf("%s of %s is computing the same result; this node reuses it.", ch.nameOf(f), where)}
-	ch.loop.nodeEvent(s.node, now, query.EventNodeWaiting, n.reason.Message, map[string]any{"code": ReasonCache})
+	ch.loop.batch.nodeEvent(s.node, now, query.EventNodeWaiting, n.reason.Message, map[string]any{"code": ReasonCache})
 	ch.lookUpAgain(s.node) // it may have ended between the lookup and the wait
 }
 

@@ -98,20 +98,20 @@ func (cs *commands) pause(c db.NodeCommand) {
 	if !paused {
 		kind = query.EventExecutionUnpaused
 	}
-	cs.loop.event(eventRow{At: c.OrderedAt, Kind: kind, Message: withReason(byWhom(kind, c.OrderedBy), c.Reason)})
+	cs.loop.batch.event(eventRow{At: c.OrderedAt, Kind: kind, Message: withReason(byWhom(kind, c.OrderedBy), c.Reason)})
 	cs.loop.progress.Pause(paused || cs.loop.status == query.Pending)
 	if paused {
 		cs.loop.driver.quota.Withdraw(cs.loop.id, nil)
 		cs.loop.admission.clearRequests()
 		return
 	}
-	cs.loop.all = true
+	cs.loop.unseen.addAll()
 	if cs.loop.status == query.Pending {
 		cs.loop.admission.expectOffer()
 	}
 	for i := range cs.loop.nodes {
 		if cs.loop.progress.State(i) == dag.Ready {
-			cs.loop.requestCapacity(i)
+			cs.loop.ready.requestCapacity(i)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (cs *commands) keepFromBeginning(i int, c db.NodeCommand) {
 	if state := cs.loop.progress.State(i); state.Ended() || state.Active() {
 		return
 	}
-	cs.loop.touch(i)
+	cs.loop.batch.touch(i)
 	cs.loop.nodes[i].onHold = true
 	text := withReason(byWhom(query.EventNodeHeld, c.OrderedBy), c.Reason)
 	if cs.loop.progress.State(i) != dag.Retrying {
@@ -139,7 +139,7 @@ func (cs *commands) keepFromBeginning(i int, c db.NodeCommand) {
 	if cs.loop.progress.State(i) == dag.Ready {
 		cs.loop.admission.withdraw(i)
 	}
-	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeHeld, text, nil)
+	cs.loop.batch.nodeEvent(i, c.OrderedAt, query.EventNodeHeld, text, nil)
 }
 
 // release lets a held node begin.
@@ -148,29 +148,30 @@ func (cs *commands) release(i int, c db.NodeCommand) {
 	if !n.onHold {
 		return
 	}
-	cs.loop.touch(i)
+	cs.loop.batch.touch(i)
 	n.onHold = false
 	if n.reason != nil && n.reason.Code == ReasonHeld {
 		n.reason = nil
 	}
-	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeReleased, withReason(byWhom(query.EventNodeReleased, c.OrderedBy), c.Reason), nil)
+	cs.loop.batch.nodeEvent(i, c.OrderedAt, query.EventNodeReleased, withReason(byWhom(query.EventNodeReleased, c.OrderedBy), c.Reason), nil)
 	if cs.loop.progress.State(i) == dag.Ready {
-		cs.loop.requestCapacity(i)
+		cs.loop.ready.requestCapacity(i)
 	}
 }
 
 // retry runs a node again that failed, or did not run, together with the nodes that depend
 // on it and did not run.
 func (cs *commands) retry(i int, c db.NodeCommand) {
-	if cs.loop.reopen(i) {
+	if cs.reopen(i) {
 		cs.loop.nodes[i].retries = 0
-		cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeReopened, withReason(byWhom(query.EventNodeReopened, c.OrderedBy), c.Reason), nil)
+		cs.loop.batch.nodeEvent(i, c.OrderedAt, query.EventNodeReopened, withReason(byWhom(query.EventNodeReopened, c.OrderedBy), c.Reason), nil)
 	}
 }
 
 // reopen makes node i, which has ended, PENDING again. It reports false when that is no
 // longer possible.
-func (l *loop) reopen(i int) bool {
+func (cs *commands) reopen(i int) bool {
+	l := cs.loop
 	state := l.progress.State(i)
 	if !state.Ended() || state == dag.Succeeded {
 		return false
@@ -178,7 +179,7 @@ func (l *loop) reopen(i int) bool {
 	base, size := l.progress.Members(l.progress.ScopeOf(i))
 	for k := base; k < base+size; k++ {
 		if state := l.progress.State(k); k == i || state.Ended() && (state != dag.Succeeded || l.operator(k).Serves) {
-			l.touch(k) // before its state changes; unchanged columns are written again
+			l.batch.touch(k) // before its state changes; unchanged columns are written again
 		}
 	}
 	again, ok := l.progress.Reopen(i)
@@ -192,26 +193,9 @@ func (l *loop) reopen(i int) bool {
 		n.cancelled, n.stopSent, n.polling = nil, false, nil
 		delete(l.values.outputs, k)
 	}
-	l.changed = append(l.changed, again...)
-	l.failure = l.firstFailure(l.progress.Unhandled)
+	l.unseen.add(again...)
+	l.conclusion.failure = l.conclusion.firstFailure(l.progress.Unhandled)
 	return true
-}
-
-// firstFailure is the failure of the node that failed first, among those that are not
-// tolerated; nil when none has.
-func (l *loop) firstFailure(counts func(int) bool) *query.Failure {
-	var first *nodeState
-	for i := range l.nodes {
-		n := &l.nodes[i]
-		if l.progress.State(i) == dag.Failed && n.failure != nil && counts(i) && (first == nil || n.finishedAt.Before(*first.finishedAt)) {
-			first = n
-		}
-	}
-	if first == nil {
-		return nil
-	}
-	l.failedAt = *first.finishedAt
-	return first.failure
 }
 
 // settleByHand ends node i as a user decided: skipped, or succeeded with outputs. It reports
@@ -222,16 +206,16 @@ func (cs *commands) settleByHand(i int, c db.NodeCommand) bool {
 	if state == dag.Succeeded || state == dag.Skipped && Command(c.Command) == CommandSkip {
 		return true
 	}
-	if state.Ended() && !cs.loop.reopen(i) {
+	if state.Ended() && !cs.reopen(i) {
 		return true
 	}
 	if state.Active() {
 		n.endCommand = &c
 		if inner := cs.loop.progress.Inner(i); cs.loop.groups.expands(i) && inner != dag.NoNode {
-			cs.loop.changed = append(cs.loop.changed, cs.loop.progress.Halt(inner, true)...)
+			cs.loop.unseen.add(cs.loop.progress.Halt(inner, true)...)
 			return false
 		}
-		if cs.loop.needsCapacity(i) {
+		if cs.loop.ready.needsCapacity(i) {
 			cs.loop.stopAs(i, c.OrderedAt, &query.Reason{Code: ReasonStopping, Message: "The task was asked to stop."}, commandReason(c).Message)
 			return false
 		}
@@ -258,7 +242,7 @@ func (cs *commands) endByCommand(i int, c db.NodeCommand) {
 		cs.loop.endWithout(i, dag.Skipped, at, commandReason(c))
 		return
 	}
-	cs.loop.touch(i)
+	cs.loop.batch.touch(i)
 	n.attempt = max(n.attempt, 1)
 	n.retryAt = nil
 	cs.loop.ends.succeed(i, ending{FinishedAt: at, StartedAt: n.startedAt}, decodeValues(c.Data))
@@ -285,7 +269,7 @@ func (cs *commands) await(i int, now time.Time) {
 	}
 	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 	cs.setDeadline(i)
-	cs.loop.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": ReasonApproval})
+	cs.loop.batch.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": ReasonApproval})
 }
 
 // setDeadline sets the timer of a node that waits for a user.
@@ -306,12 +290,12 @@ func (cs *commands) answer(i int, c db.NodeCommand) {
 	data := map[string]any{"by": c.OrderedBy, "answer": values}
 	if Command(c.Command) == CommandReject {
 		text := withReason(byWhom(query.EventNodeRejected, c.OrderedBy), c.Reason)
-		cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeRejected, text, data)
+		cs.loop.batch.nodeEvent(i, c.OrderedAt, query.EventNodeRejected, text, data)
 		cs.loop.ends.failNode(i, c.OrderedAt, &query.Failure{Code: "rejected", Message: text, Node: n.name, Attempt: n.attempt})
 		return
 	}
 	text := withReason(byWhom(query.EventNodeApproved, c.OrderedBy), c.Reason)
-	cs.loop.nodeEvent(i, c.OrderedAt, query.EventNodeApproved, text, data)
+	cs.loop.batch.nodeEvent(i, c.OrderedAt, query.EventNodeApproved, text, data)
 	cs.loop.ends.succeed(i, ending{FinishedAt: c.OrderedAt, StartedAt: n.startedAt}, values)
 	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
 }
@@ -324,7 +308,7 @@ func (cs *commands) noAnswer(i int, now time.Time) {
 		cs.loop.ends.failNode(i, now, &query.Failure{Code: "timeout", Message: waited + ".", Node: n.name, Attempt: n.attempt})
 		return
 	}
-	cs.loop.nodeEvent(i, now, query.EventNodeApproved, waited+": the default answer applies.", map[string]any{"answer": n.op.Approval.Default})
+	cs.loop.batch.nodeEvent(i, now, query.EventNodeApproved, waited+": the default answer applies.", map[string]any{"answer": n.op.Approval.Default})
 	cs.loop.ends.succeed(i, ending{FinishedAt: now, StartedAt: n.startedAt}, n.op.Approval.Default)
 	n.reason = &query.Reason{Code: ReasonApproval, Message: waited + ": the default answer applies."}
 }

@@ -39,7 +39,7 @@ func (es *attemptEnds) applyStarted(m message) {
 		row.DeadlineAt = &deadline
 	}
 	es.loop.batch.started[row.attemptKey] = row
-	es.loop.nodeEvent(m.node, m.begun.At, query.EventNodeStarted, "", nil)
+	es.loop.batch.nodeEvent(m.node, m.begun.At, query.EventNodeStarted, "", nil)
 	es.loop.serving.serve(m.node, m.begun.At)
 }
 
@@ -90,7 +90,7 @@ func (es *attemptEnds) applyEnding(ctx context.Context, m message) bool {
 	}
 	if failure != nil && e.Outcome != notYet {
 		failure = afterEarlier(failure, n.failure)
-		if again, why = es.shouldRetry(i, e, failure); again && es.loop.tooLate(ctx, i, e) {
+		if again, why = es.shouldRetry(i, e, failure); again && es.tooLate(ctx, i, e) {
 			again, why = false, "The retry policy's time limit has passed."
 		}
 		again = again && !n.stopSent // it was being stopped
@@ -112,13 +112,13 @@ func (es *attemptEnds) applyEnding(ctx context.Context, m message) bool {
 	case n.stopSent && e.Outcome != timedOut, es.loop.progress.Halted(i) && (e.Outcome.outside() || e.Outcome == notYet): // a timeout that came before the stop is the cause
 		es.cancelNode(i, e)
 	case e.Outcome == lost && es.countLosses(ctx, i) < maxLosses && !es.loop.progress.Halted(i):
-		es.loop.touch(i)
+		es.loop.batch.touch(i)
 		n.failure = failure
 		es.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: failure.Message + " It runs again."})
 	case (e.Outcome == interrupted || e.Outcome == cancelled) && n.attempt-n.retries-n.polled() <= maxInterruptions:
 		es.repeat(i, e.FinishedAt, interruptedDelay, &query.Reason{Code: ReasonInterrupted, Message: interruption(e)})
 	case again:
-		es.loop.touch(i)
+		es.loop.batch.touch(i)
 		n.retries++
 		n.failure = failure
 		es.repeat(i, e.FinishedAt, es.delay(i), &query.Reason{
@@ -146,7 +146,7 @@ func (es *attemptEnds) countLosses(ctx context.Context, i int) int {
 // endAttempt records the end of the attempt of node i and releases its capacity.
 func (es *attemptEnds) endAttempt(i int, e ending) {
 	n := &es.loop.nodes[i]
-	es.loop.touch(i)
+	es.loop.batch.touch(i)
 	row := endedRow{
 		attemptKey: attemptKey{i, n.attempt}, StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, Outcome: e.Outcome, Class: e.Class,
 		ExitCode: e.ExitCode, Message: e.Message, CPUSeconds: &e.CPUSeconds, PeakRSSBytes: &e.PeakRSSBytes,
@@ -169,16 +169,16 @@ func (es *attemptEnds) succeed(i int, e ending, values map[string]any) {
 	n.finishedAt, n.reason, n.failure = &at, nil, nil
 	es.loop.values.outputs[i] = values
 	if len(values) > 0 {
-		es.loop.touch(i).Outputs = values
+		es.loop.batch.touch(i).Outputs = values
 	}
-	es.loop.nodeEvent(i, at, query.EventNodeSucceeded, "", nil)
+	es.loop.batch.nodeEvent(i, at, query.EventNodeSucceeded, "", nil)
 }
 
 func (es *attemptEnds) cancelNode(i int, e ending) {
 	n := es.loop.move(i, dag.Cancelled)
 	at := es.endTime(e)
-	n.finishedAt, n.reason = &at, es.loop.stopReason(i)
-	es.loop.nodeEvent(i, at, query.EventNodeCancelled, n.reason.Message, nil)
+	n.finishedAt, n.reason = &at, es.loop.conclusion.stopReason(i)
+	es.loop.batch.nodeEvent(i, at, query.EventNodeCancelled, n.reason.Message, nil)
 }
 
 // fail ends node i as failed after an attempt.
@@ -189,15 +189,13 @@ func (es *attemptEnds) fail(i int, e ending, failure *query.Failure) {
 
 // failNode ends node i as failed.
 func (es *attemptEnds) failNode(i int, at time.Time, failure *query.Failure) {
-	es.loop.touch(i)
+	es.loop.batch.touch(i)
 	es.loop.progress.Fail(i, failure.IsError())
-	es.loop.changed = append(es.loop.changed, i)
+	es.loop.unseen.add(i)
 	n := &es.loop.nodes[i]
 	n.finishedAt, n.reason, n.failure, n.retryAt = &at, nil, failure, nil
-	if es.loop.failure == nil && es.loop.groups.counts(i) {
-		es.loop.failure, es.loop.failedAt = failure, at
-	}
-	es.loop.nodeEvent(i, at, query.EventNodeFailed, failure.Message, failure)
+	es.loop.conclusion.noteFailure(i, failure, at)
+	es.loop.batch.nodeEvent(i, at, query.EventNodeFailed, failure.Message, failure)
 }
 
 // endTime is the recorded end of the node: never before it began.
@@ -214,7 +212,7 @@ func (es *attemptEnds) repeat(i int, from time.Time, delay time.Duration, reason
 	at := from.Add(delay).Truncate(time.Microsecond)
 	n.retryAt, n.reason, n.stopSent = &at, reason, false
 	es.loop.timers.add(i, at)
-	es.loop.nodeEvent(i, from, query.EventNodeRetrying, reason.Message, map[string]any{"retry_at": at})
+	es.loop.batch.nodeEvent(i, from, query.EventNodeRetrying, reason.Message, map[string]any{"retry_at": at})
 }
 
 // delay is how long node i waits before its current retry.

@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/flowforge/flowforge/db"
 )
@@ -68,6 +69,7 @@ type components struct {
 	streams     *streams
 
 	inOrder []component // in the order in which they write
+	flushBy time.Time   // when a deferred flush must be written
 }
 
 // newComponents returns the components of l in the order of the statements of a flush: rows
@@ -98,6 +100,22 @@ func (c *components) unwritten() bool { return slices.ContainsFunc(c.inOrder, co
 func (c *components) onlyBegins() bool {
 	return c.batch.onlyBegins() && !slices.ContainsFunc(c.inOrder, func(one component) bool { return one != component(c.batch) && one.pending() })
 }
+
+// deferred reports whether the flush may wait a moment for more changes: begins of attempts
+// move no node, and the end of a short attempt follows soon.
+func (c *components) deferred() bool {
+	if !c.onlyBegins() {
+		c.flushBy = time.Time{}
+		return false
+	}
+	if c.flushBy.IsZero() {
+		c.flushBy = time.Now().Add(startedDelay)
+	}
+	return time.Now().Before(c.flushBy)
+}
+
+// startedDelay is how long the begin of an attempt may stay unwritten.
+const startedDelay = 5 * time.Millisecond
 
 // writeAll writes every part.
 func (c *components) writeAll(ctx context.Context, q *db.Queries) error {

@@ -124,7 +124,7 @@ func (p *tagScope) configMap(t workflow.Tagged) (any, error) {
 	if p.node != dag.NoNode {
 		at.Attempt = l.nodes[p.node].attempt
 	}
-	if value, ok := l.configMaps[at]; ok {
+	if value, ok := l.values.configMaps[at]; ok {
 		return value, nil
 	}
 	value, err := l.driver.configMaps.value(p.ctx, l.row.ProjectID, ref)
@@ -135,10 +135,10 @@ func (p *tagScope) configMap(t workflow.Tagged) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.configMaps == nil {
-		l.configMaps = map[configMapRead]string{}
+	if l.values.configMaps == nil {
+		l.values.configMaps = map[configMapRead]string{}
 	}
-	l.configMaps[at] = value
+	l.values.configMaps[at] = value
 	return value, nil
 }
 
@@ -161,21 +161,14 @@ func (l *loop) fillInputs(ctx context.Context) error {
 		problems = l.values.replaceInputTags(ctx)
 	}
 	if len(problems) > 0 {
-		l.refuseToRun(&query.Failure{Code: "inputs", Message: problems[0].Path + ": " + problems[0].Message})
+		l.conclusion.refuse(&query.Failure{Code: "inputs", Message: problems[0].Path + ": " + problems[0].Message})
 		return nil
 	}
-	moved, err := l.driver.queries.SetInputs(ctx, mustJSON(l.inputs), l.id, l.epoch)
+	moved, err := l.driver.queries.SetInputs(ctx, mustJSON(l.inputs), l.id, l.lease.epoch)
 	if err == nil && moved == 0 {
 		err = errFenced
 	}
 	return err
-}
-
-// refuseToRun ends an execution that cannot begin.
-func (l *loop) refuseToRun(why *query.Failure) {
-	l.refused = why
-	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
-	l.event(eventRow{At: l.driver.now(), Kind: query.EventExecutionHalted, Message: why.Message})
 }
 
 // limitFresh is how long the number of permits from a ConfigMap is cached.

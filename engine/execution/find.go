@@ -63,7 +63,7 @@ func (s *snapshots) loadView(ctx context.Context, row db.Execution, version work
 		return nil, fmt.Errorf("load nodes: %w", err)
 	}
 	l := newLoop(s.driver, row, version)
-	if err := l.loadNodes(rows); err != nil {
+	if err := (&loader{loop: l, rows: rows}).loadNodes(); err != nil {
 		return nil, err
 	}
 	if i >= len(l.nodes) {

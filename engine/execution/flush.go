@@ -127,7 +127,7 @@ func (b *batch) flushParams() db.FlushExecutionParams {
 	nodes := b.nodeRows()
 	count := func(s dag.State) int32 { return int32(p.Count(s)) } //nolint:gosec // at most maxNodes
 	params := db.FlushExecutionParams{
-		ID: b.loop.id, Owner: b.loop.driver.owner, Epoch: b.loop.epoch, LeaseSeconds: b.loop.driver.config.Timing.Lease.Seconds(),
+		ID: b.loop.id, Owner: b.loop.driver.owner, Epoch: b.loop.lease.epoch, LeaseSeconds: b.loop.driver.config.Timing.Lease.Seconds(),
 		Launcher: b.loop.driver.config.LauncherName,
 		Status:   string(b.shown()), StartedAt: b.loop.row.StartedAt, FinishedAt: b.loop.row.FinishedAt, Outputs: b.loop.row.Outputs,
 		Total:   int32(p.Size()), //nolint:gosec // at most maxNodes
@@ -142,8 +142,8 @@ func (b *batch) flushParams() db.FlushExecutionParams {
 	if b.loop.status == query.Pending && b.loop.admission.waitReason != nil {
 		params.Reason = mustJSON(b.loop.admission.waitReason)
 	}
-	if b.loop.failure != nil {
-		params.Error = mustJSON(b.loop.failure)
+	if b.loop.conclusion.failure != nil {
+		params.Error = mustJSON(b.loop.conclusion.failure)
 	}
 	return params
 }

@@ -65,7 +65,7 @@ func (gs *nodeGroups) expand(ctx context.Context, i int, now time.Time) {
 	level := gs.loop.nodes[i].level
 	for k := range nodes {
 		nodes[k].level = level
-		gs.loop.changed = append(gs.loop.changed, first+k)
+		gs.loop.unseen.add(first + k)
 		gs.loop.batch.added = append(gs.loop.batch.added, first+k)
 	}
 	gs.loop.nodes = append(gs.loop.nodes, nodes...)
@@ -75,7 +75,7 @@ func (gs *nodeGroups) expand(ctx context.Context, i int, now time.Time) {
 		gs.loop.readFailure = err // the next loop retries it
 		return
 	}
-	gs.loop.nodeEvent(i, now, query.EventNodeExpanded, fmt.Sprintf("Nodes created: %d.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
+	gs.loop.batch.nodeEvent(i, now, query.EventNodeExpanded, fmt.Sprintf("Nodes created: %d.", len(nodes)), map[string]any{"first": first, "count": len(nodes)})
 }
 
 // expansion computes the nodes into which node i expands.
@@ -154,38 +154,24 @@ func (gs *nodeGroups) itemsOf(ctx context.Context, i int) ([]any, error) {
 // evaluate evaluates the condition of node i.
 func (l *loop) evaluate(ctx context.Context, i int, now time.Time) {
 	n := &l.nodes[i]
-	holds, text, err := l.condition(ctx, i)
+	holds, text, err := l.values.condition(ctx, i)
 	code, problem := "condition", "The condition could not be evaluated: "
 	if err == nil && holds {
 		code, problem = "settings", "A setting could not be evaluated: "
-		err = l.settleOperator(ctx, i)
+		err = l.values.settleOperator(ctx, i)
 	}
 	switch {
 	case l.cannotRead(err):
 	case err != nil:
-		l.touch(i)
+		l.batch.touch(i)
 		n.attempt++
 		l.ends.failNode(i, now, &query.Failure{Code: code, Message: problem + sentence(err), Node: n.name, Attempt: n.attempt})
 	case holds:
 		l.progress.Pass(i)
-		l.changed = append(l.changed, i)
+		l.unseen.add(i)
 	default:
 		l.endWithout(i, dag.Skipped, now, &query.Reason{Code: ReasonCondition, Message: "Its condition is false: " + text})
 	}
-}
-
-// condition evaluates whether node i runs, and returns the evaluated text.
-func (l *loop) condition(ctx context.Context, i int) (bool, string, error) {
-	n := &l.nodes[i]
-	if n.op.Tags != nil {
-		return l.taggedCondition(ctx, i)
-	}
-	env, err := l.values.env(ctx, i, n.op.Condition())
-	if err != nil {
-		return false, n.op.When, err
-	}
-	holds, err := n.op.Condition().Bool(env)
-	return holds, n.op.When, err
 }
 
 // hold makes a node wait because of a limit, and adds an event.
@@ -195,7 +181,7 @@ func (gs *nodeGroups) hold(a dag.Action) {
 	if n.reason != nil && n.reason.Code == ReasonParallelism {
 		return
 	}
-	gs.loop.touch(a.Node)
+	gs.loop.batch.touch(a.Node)
 	n.reason = &query.Reason{Code: ReasonParallelism, Message: gs.parallelismText(a)}
 }
 
@@ -233,9 +219,9 @@ func (l *loop) halt(a dag.Action, now time.Time) {
 	why := "(fail-fast is on)"
 	if a.Kind == dag.DrainScope {
 		why = "(running nodes finish; no further nodes start)"
-		l.changed = append(l.changed, l.progress.Drain(a.Scope)...)
+		l.unseen.add(l.progress.Drain(a.Scope)...)
 	} else {
-		l.changed = append(l.changed, l.progress.Halt(a.Scope, outside)...)
+		l.unseen.add(l.progress.Halt(a.Scope, outside)...)
 	}
 	if outside {
 		return
@@ -244,18 +230,7 @@ func (l *loop) halt(a dag.Action, now time.Time) {
 	if a.Scope != dag.Root {
 		kind, about = query.EventNodeHalted, l.progress.Parent(a.Node)
 	}
-	l.event(eventRow{At: now, Kind: kind, Node: &about, Message: fmt.Sprintf("%s failed %s.", l.nodes[a.Node].name, why)})
-}
-
-// beginReady begins the nodes that were ready before the execution was admitted.
-func (l *loop) beginReady(ctx context.Context) {
-	nodes := l.withoutAttempt
-	l.withoutAttempt = nil
-	for _, i := range nodes {
-		if l.progress.State(i) == dag.Ready && l.canStart(i) {
-			l.beginAlone(ctx, i, l.driver.now())
-		}
-	}
+	l.batch.event(eventRow{At: now, Kind: kind, Node: &about, Message: fmt.Sprintf("%s failed %s.", l.nodes[a.Node].name, why)})
 }
 
 // end ends node i as state; all nodes of its group have ended.
@@ -297,7 +272,7 @@ func (gs *nodeGroups) failed(i int, now time.Time, failure *query.Failure) {
 		gs.loop.ends.failNode(i, now, concluded(failure, why))
 		return
 	}
-	gs.loop.touch(i)
+	gs.loop.batch.touch(i)
 	n.retries++
 	n.failure = failure
 	gs.loop.ends.repeat(i, now, gs.loop.ends.delay(i), &query.Reason{

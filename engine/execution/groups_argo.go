@@ -20,7 +20,7 @@ func (gs *nodeGroups) skipEmpty(i int, now time.Time) {
 	}
 	gs.loop.values.outputs[i] = values
 	if len(values) > 0 {
-		gs.loop.touch(i).Outputs = values
+		gs.loop.batch.touch(i).Outputs = values
 	}
 	gs.loop.endWithout(i, dag.Skipped, now, &query.Reason{Code: ReasonCondition, Message: "Its list is empty."})
 }
@@ -121,7 +121,7 @@ func (gs *nodeGroups) errsIn(scope int, errs workflow.Errs) bool {
 func (gs *nodeGroups) rootErrs() bool {
 	source := gs.loop.progress.FailureSource(dag.Root, false)
 	if source == dag.NoNode {
-		return gs.loop.failure != nil && gs.loop.failure.IsError()
+		return gs.loop.conclusion.failure != nil && gs.loop.conclusion.failure.IsError()
 	}
 	if gs.loop.nodes[source].op.Final {
 		return gs.loop.nodes[source].failure.IsError()

@@ -135,7 +135,7 @@ func (br *breakers) checkBreaker(ctx context.Context, q *db.Queries, b *breakerR
 	next, pass, until := state.Check(now, br.holder(i), gone)
 	if next.State != state.State || next.Trial != state.Trial {
 		b.now[key], b.changed[key] = next, i
-		br.loop.nodeEvent(i, now, query.EventBreakerTrial, key.operator+" runs as a trial of its circuit breaker.", map[string]any{"breaker": row.ID})
+		br.loop.batch.nodeEvent(i, now, query.EventBreakerTrial, key.operator+" runs as a trial of its circuit breaker.", map[string]any{"breaker": row.ID})
 	}
 	if !pass {
 		br.withhold(i, row, until, now)
@@ -181,15 +181,15 @@ func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time
 	br.requestLater(i, earlier(again, now.Add(readyRecheck)))
 	if before := br.loop.nodes[i].reason; before != nil && before.Code == reason.Code {
 		if before.Message != text {
-			br.loop.touch(i)
+			br.loop.batch.touch(i)
 			br.loop.nodes[i].reason = reason
 		}
 		return
 	}
-	br.loop.touch(i)
+	br.loop.batch.touch(i)
 	br.loop.nodes[i].reason = reason
 	br.loop.driver.config.Meter.Count(MeterRefusal, reason.Code, 1)
-	br.loop.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": reason.Code})
+	br.loop.batch.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": reason.Code})
 }
 
 // requestLater makes node i, which is READY, request capacity at a time.
@@ -207,7 +207,7 @@ func (br *breakers) requestAgain(i int) bool {
 		return false
 	}
 	delete(br.withheld, i)
-	br.loop.requestCapacity(i)
+	br.loop.ready.requestCapacity(i)
 	return true
 }
 
@@ -216,7 +216,7 @@ func (br *breakers) requestWithheld() {
 	for i := range br.withheld {
 		delete(br.withheld, i)
 		if br.loop.progress.State(i) == dag.Ready {
-			br.loop.requestCapacity(i)
+			br.loop.ready.requestCapacity(i)
 		}
 	}
 }

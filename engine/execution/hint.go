@@ -107,7 +107,7 @@ func (s *Driver) loadInLoops(ctx context.Context, ids []uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
 	all := s.live.all()
-	leases := make(map[uuid.UUID]lease, len(ids))
+	leases := make(map[uuid.UUID]leasedLoop, len(ids))
 	for _, id := range ids {
 		if l, ok := all[id]; ok {
 			leases[id] = l

@@ -5,52 +5,21 @@ import (
 	"time"
 )
 
-func (l *loop) wake() {
-	select {
-	case l.signal <- struct{}{}:
-	default:
-	}
-}
-
-// leaseLost notifies the loop that its lease is lost; its writes fail anyway.
-func (l *loop) leaseLost() {
-	select {
-	case l.fenced <- struct{}{}:
-	default:
-	}
-}
-
-// deferred reports whether the batch may wait a moment for more changes: begins of attempts
-// move no node, and the end of a short attempt follows soon.
-func (l *loop) deferred() bool {
-	if !l.onlyBegins() {
-		l.flushBy = time.Time{}
-		return false
-	}
-	if l.flushBy.IsZero() {
-		l.flushBy = time.Now().Add(startedDelay)
-	}
-	return time.Now().Before(l.flushBy)
-}
-
-// startedDelay is how long the begin of an attempt may stay unwritten.
-const startedDelay = 5 * time.Millisecond
-
 // idle waits for an event. It reports true when the loop has released its lease.
 func (l *loop) idle(ctx context.Context) (bool, error) {
 	linger := time.NewTimer(l.maxWait())
 	defer linger.Stop()
 	select {
-	case <-l.signal:
+	case <-l.inbox.signal:
 		return false, nil
-	case <-l.fenced:
+	case <-l.lease.fenced:
 		return false, errFenced
 	case <-ctx.Done():
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		return l.forceRelease(last)
-	case <-l.drained:
-		return l.forceRelease(ctx)
+		return l.lease.forceRelease(last)
+	case <-l.lease.drained:
+		return l.lease.forceRelease(ctx)
 	case <-linger.C:
 	}
 	if l.unwritten() {
@@ -64,27 +33,9 @@ func (l *loop) idle(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	l.launches.settled = true
-	released, err := l.releaseLease(ctx)
+	released, err := l.lease.release(ctx)
 	l.launches.settled = l.launches.settled && released
 	return released, err
-}
-
-// forceRelease releases the lease although nodes may still move; the next loop continues.
-func (l *loop) forceRelease(ctx context.Context) (bool, error) {
-	for {
-		if l.unwritten() {
-			if err := l.flush(ctx); err != nil || l.status.Ended() {
-				return true, err
-			}
-		}
-		released, err := l.releaseLease(ctx)
-		if released || err != nil {
-			return released, err
-		}
-		if err := l.step(ctx); err != nil || l.status.Ended() {
-			return true, err
-		}
-	}
 }
 
 // maxWait is how long to wait for an event: until the next timer, at most the linger time.

@@ -73,7 +73,7 @@ func (k *locks) take(ctx context.Context, q *db.Queries) error {
 	waiting := k.part.requests
 	k.part.requests = nil
 	for _, i := range waiting {
-		if k.loop.progress.State(i) != dag.Ready || k.loop.nodes[i].locked || !k.loop.canStart(i) {
+		if k.loop.progress.State(i) != dag.Ready || k.loop.nodes[i].locked || !k.loop.ready.canStart(i) {
 			continue
 		}
 		reason, err := k.acquireAll(ctx, q, i, k.loop.operator(i).Locks, *k.loop.nodes[i].readyAt)
@@ -81,19 +81,19 @@ func (k *locks) take(ctx context.Context, q *db.Queries) error {
 			return err
 		}
 		if reason == nil {
-			k.loop.touch(i)
+			k.loop.batch.touch(i)
 			k.loop.nodes[i].locked = true
 			if before := k.loop.nodes[i].reason; before != nil && before.Code == ReasonLock {
 				k.loop.nodes[i].reason = nil
 			}
-			k.loop.requestCapacity(i)
+			k.loop.ready.requestCapacity(i)
 			continue
 		}
 		k.waiting = append(k.waiting, i)
 		if before := k.loop.nodes[i].reason; before == nil || before.Message != reason.Message {
-			k.loop.touch(i)
+			k.loop.batch.touch(i)
 			k.loop.nodes[i].reason = reason
-			k.loop.nodeEvent(i, k.loop.driver.now(), query.EventNodeWaiting, reason.Message, map[string]any{"code": reason.Code})
+			k.loop.batch.nodeEvent(i, k.loop.driver.now(), query.EventNodeWaiting, reason.Message, map[string]any{"code": reason.Code})
 		}
 	}
 	return nil
@@ -143,7 +143,7 @@ func (k *locks) acquireExecutionLocks(ctx context.Context, q *db.Queries) error 
 		return nil
 	}
 	if k.loop.admission.waitReason == nil || k.loop.admission.waitReason.Message != reason.Message {
-		k.loop.event(eventRow{At: k.loop.driver.now(), Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
+		k.loop.batch.event(eventRow{At: k.loop.driver.now(), Kind: query.EventExecutionWaiting, Message: reason.Message, Data: mustJSON(map[string]any{"code": reason.Code})})
 	}
 	k.loop.admission.waitReason = reason
 	return nil

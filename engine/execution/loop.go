@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -19,56 +18,39 @@ import (
 type loop struct {
 	driver  *Driver
 	id      uuid.UUID
-	epoch   int64
 	row     db.Execution // as acquired; states live in progress
 	version workflow.Version
 	inputs  map[string]any
 
-	nodes    []nodeState
-	progress *dag.Run
-	status   query.State
-	failure  *query.Failure // the first node's that failed
-	failedAt time.Time
-	timers   timers
-
-	changed        []int             // nodes that dag.Next has not seen
-	withoutAttempt []int             // ready nodes without an attempt that are to begin
-	all            bool              // dag.Next has to check every node
-	readFailure    error             // a required read that failed
-	constants      map[string]string // tags of the execution; see tagScope.constants
-	cancelled      bool              // a user requested the end
-	cancelReason   string
-	timedOut       bool                      // it exceeded the timeout of its definition
-	refused        *query.Failure            // why the execution cannot begin
-	configMaps     map[configMapRead]string  // values for inputs of attempts
-	expected       map[string]query.Estimate // earlier durations of operators
+	nodes       []nodeState
+	progress    *dag.Run
+	status      query.State
+	timers      timers
+	unseen      unseenNodes
+	readFailure error // a required read that failed
 
 	components
-	values  *nodeValues
-	groups  *nodeGroups
-	ends    *attemptEnds
-	sensors *sensors
-	specs   *attemptSpecs
-
-	flushBy time.Time // when a deferred batch must be written
-	signal  chan struct{}
-	drained <-chan struct{} // closed when every loop of this process has to end
-	fenced  chan struct{}   // receives a value when the lease was lost
-	inbox   []message
+	conclusion *conclusion
+	ends       *attemptEnds
+	groups     *nodeGroups
+	inbox      *messageQueue
+	lease      *lease
+	ready      *readyNodes
+	sensors    *sensors
+	specs      *attemptSpecs
+	values     *nodeValues
 }
 
 func newLoop(s *Driver, row db.Execution, version workflow.Version) *loop {
 	l := &loop{
-		driver: s, id: row.ID, epoch: row.OwnerEpoch, row: row, version: version,
+		driver: s, id: row.ID, row: row, version: version,
 		inputs: stored.Object(row.Inputs), progress: dag.NewRun(version.Plan, version.Definition.Parallelism),
-		status: query.State(row.Status), all: true,
-		cancelled: row.CancelRequestedAt != nil, cancelReason: row.CancelReason,
-		signal: make(chan struct{}, 1), drained: s.live.drainedSignal(), fenced: make(chan struct{}, 1),
+		status: query.State(row.Status), unseen: unseenNodes{all: true},
 	}
 	l.components = newComponents(l)
+	l.conclusion, l.ends, l.groups, l.inbox = newConclusion(l), &attemptEnds{l}, &nodeGroups{l}, newMessageQueue()
+	l.lease, l.ready, l.sensors, l.specs = newLease(l), &readyNodes{loop: l}, &sensors{l}, &attemptSpecs{l}
 	l.values = &nodeValues{loop: l, outputs: map[int]map[string]any{}}
-	l.groups, l.ends, l.specs = &nodeGroups{l}, &attemptEnds{l}, &attemptSpecs{l}
-	l.sensors = &sensors{l}
 	if l.status == query.Paused {
 		l.commands.paused, l.status = true, query.Running
 		if row.StartedAt == nil {
@@ -108,9 +90,7 @@ func (l *loop) step(ctx context.Context) error {
 		return err
 	}
 	l.fireTimers(ctx)
-	if l.cancelled && !l.progress.RootHalted() {
-		l.changed = append(l.changed, l.progress.Halt(dag.Root, true)...)
-	}
+	l.conclusion.haltIfCancelled()
 	if err := errors.Join(l.settle(ctx), l.readFailure); err != nil {
 		return err
 	}
@@ -124,6 +104,9 @@ func (l *loop) step(ctx context.Context) error {
 	return l.flush(ctx)
 }
 
-func (l *loop) busy() bool {
-	return l.all || len(l.changed) > 0 || len(l.withoutAttempt) > 0 || len(l.cache.lookups) > 0 || l.unwritten() && !l.deferred()
+// undecided reports whether settle has work.
+func (l *loop) undecided() bool {
+	return l.unseen.any() || l.ready.any() || len(l.cache.lookups) > 0
 }
+
+func (l *loop) busy() bool { return l.undecided() || l.unwritten() && !l.deferred() }

@@ -310,8 +310,8 @@ func (me *metrics) failed(m *workflow.Metric, node int, at time.Time, why string
 	text := fmt.Sprintf("The metric %s (%s) was not reported: %s", m.Name, m.At, why)
 	data := map[string]any{"metric": m.Name, "at": m.At}
 	if node == fair.ExecutionItself {
-		me.loop.event(eventRow{At: at, Kind: query.EventMetricFailed, Message: clean(text, maxMessage), Data: mustJSON(data)})
+		me.loop.batch.event(eventRow{At: at, Kind: query.EventMetricFailed, Message: clean(text, maxMessage), Data: mustJSON(data)})
 		return
 	}
-	me.loop.nodeEvent(node, at, query.EventMetricFailed, text, data)
+	me.loop.batch.nodeEvent(node, at, query.EventMetricFailed, text, data)
 }

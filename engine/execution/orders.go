@@ -53,7 +53,7 @@ func (od *nodeOrders) loadUpdates(ctx context.Context) error {
 		if !o.Taken {
 			od.part.taken = append(od.part.taken, o.Seq)
 			if !o.Cancel {
-				od.loop.nodeEvent(i, o.OrderedAt, query.EventNodeOrdered, orderText(o), nil)
+				od.loop.batch.nodeEvent(i, o.OrderedAt, query.EventNodeOrdered, orderText(o), nil)
 			}
 		}
 		if od.byNode == nil {
@@ -65,7 +65,7 @@ func (od *nodeOrders) loadUpdates(ctx context.Context) error {
 			od.cancelOne(i, o, now)
 		case od.loop.progress.State(i) == dag.Ready:
 			od.loop.admission.withdraw(i)
-			od.loop.requestCapacity(i)
+			od.loop.ready.requestCapacity(i)
 		}
 	}
 	return nil
@@ -102,37 +102,14 @@ func (od *nodeOrders) cancelOne(i int, o db.NodeOrder, now time.Time) {
 	reason := &query.Reason{Code: ReasonCancelled, Message: withReason("Cancelled by "+o.OrderedBy, o.Reason)}
 	od.loop.nodes[i].cancelled = reason
 	switch {
-	case state.Active() && od.loop.needsCapacity(i):
+	case state.Active() && od.loop.ready.needsCapacity(i):
 		od.loop.stop(i, now)
 		return
 	case state.Active() && od.loop.groups.expands(i):
-		od.loop.changed = append(od.loop.changed, od.loop.progress.Halt(od.loop.progress.Inner(i), true)...)
+		od.loop.unseen.add(od.loop.progress.Halt(od.loop.progress.Inner(i), true)...)
 		return
 	}
 	od.loop.endWithout(i, dag.Cancelled, now, reason)
-}
-
-// stopReason explains why node i ends that never began, or that was stopped.
-func (l *loop) stopReason(i int) *query.Reason {
-	if own := l.nodes[i].cancelled; own != nil {
-		return own
-	}
-	if scope := l.progress.ScopeOf(i); !l.progress.RootHalted() && scope != dag.Root {
-		return l.causeReason(l.progress.Cause(scope))
-	}
-	return l.haltReason()
-}
-
-// causeReason explains why a node ends because cause, which it depends on, ended.
-func (l *loop) causeReason(cause int) *query.Reason {
-	if cause < 0 || l.progress.RootHalted() {
-		return l.haltReason()
-	}
-	verb := "was cancelled"
-	if l.progress.State(cause) == dag.Failed {
-		verb = "failed (fail-fast is on)"
-	}
-	return &query.Reason{Code: ReasonCancelled, Message: fmt.Sprintf("%s %s.", l.nodes[cause].name, verb)}
 }
 
 // write records which orders this batch follows. It runs after the row of the execution is
@@ -149,23 +126,6 @@ func (od *nodeOrders) write(ctx context.Context, q *db.Queries) error {
 		return fmt.Errorf("record orders: %w", err)
 	}
 	return nil
-}
-
-// cancelledAlone returns the failure of an execution without failed nodes: the node that a
-// user cancelled.
-func (l *loop) cancelledAlone() *query.Failure {
-	first := -1
-	for i := range l.nodes {
-		if l.nodes[i].cancelled != nil && l.progress.State(i) == dag.Cancelled {
-			first = i
-			break
-		}
-	}
-	if first < 0 {
-		return l.failure
-	}
-	name := l.nodes[first].name
-	return &query.Failure{Code: "cancelled", Message: name + ": " + l.nodes[first].cancelled.Message, Node: name, Attempt: l.nodes[first].attempt}
 }
 
 // orderText describes an order for the history.

@@ -85,7 +85,7 @@ func (ao *artifactOutputs) storeFailedOutputs(ctx context.Context, i int, e *end
 	values, artifacts, _ := ao.read(ctx, i, e)
 	ao.add(artifacts)
 	ao.loop.values.outputs[i] = values
-	ao.loop.touch(i).Outputs = values
+	ao.loop.batch.touch(i).Outputs = values
 }
 
 // read turns the outputs that an attempt reported into values and artifacts; problems
@@ -119,7 +119,7 @@ func (ao *artifactOutputs) read(ctx context.Context, i int, e *ending) (values m
 		more, faults := ao.undeclared(ctx, i, reported, values)
 		artifacts, problems = append(artifacts, more...), append(problems, faults...)
 	}
-	return values, artifacts, append(problems, ao.loop.ownValues(ctx, i, values)...)
+	return values, artifacts, append(problems, ao.ownValues(ctx, i, values)...)
 }
 
 func (ao *artifactOutputs) refuse(e *ending, message string) {

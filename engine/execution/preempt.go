@@ -85,7 +85,7 @@ func (pr *preemption) loadUpdates(ctx context.Context) error {
 		if n.attempt != int(r.Attempt) || !pr.loop.progress.State(i).Active() || n.preempted != nil || n.stopSent {
 			continue
 		}
-		pr.loop.touch(i)
+		pr.loop.batch.touch(i)
 		n.preempted = stored.Into[query.Reason](r.PreemptedFor)
 		if n.preempted == nil {
 			n.preempted = &query.Reason{Code: fair.Preempted, Message: "The attempt was preempted."}
@@ -94,7 +94,7 @@ func (pr *preemption) loadUpdates(ctx context.Context) error {
 		n.reason = &query.Reason{Code: fair.Preempted, Message: fmt.Sprintf("Being preempted: the task has %s to save a checkpoint. %s", grace, n.preempted.Message)}
 		pr.stops = append(pr.stops, i)
 		pr.part.requested = append(pr.part.requested, attemptKey{i, n.attempt})
-		pr.loop.nodeEvent(i, now, query.EventNodePreempting, n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
+		pr.loop.batch.nodeEvent(i, now, query.EventNodePreempting, n.preempted.Message, map[string]any{"grace_seconds": grace.Seconds()})
 	}
 	return nil
 }
@@ -135,8 +135,8 @@ func (pr *preemption) yield(i int, e ending) {
 		reason = &query.Reason{Code: fair.Preempted, Message: "The attempt was preempted."}
 	}
 	n.readyAt, n.reason, n.preempted = &at, reason, nil
-	pr.loop.nodeEvent(i, at, query.EventNodePreempted, reason.Message, nil)
-	pr.loop.requestCapacity(i)
+	pr.loop.batch.nodeEvent(i, at, query.EventNodePreempted, reason.Message, nil)
+	pr.loop.ready.requestCapacity(i)
 }
 
 // write records which attempts were asked to end.

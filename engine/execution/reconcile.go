@@ -48,7 +48,7 @@ func (s *Driver) renewOnce(ctx context.Context) error {
 }
 
 // renew renews the leases of loops, and forwards changes in their rows.
-func (s *Driver) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
+func (s *Driver) renew(ctx context.Context, leases map[uuid.UUID]leasedLoop) error {
 	if len(leases) == 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (s *Driver) renew(ctx context.Context, leases map[uuid.UUID]lease) error {
 		}
 	}
 	for _, held := range leases {
-		held.loop.leaseLost()
+		held.loop.lease.lost()
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -42,7 +41,7 @@ func (r *registry) add(l *loop) bool {
 func (r *registry) removeIdle(l *loop) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(l.inbox) > 0 {
+	if len(l.inbox.messages) > 0 {
 		return false
 	}
 	if r.loops[l.id] == l {
@@ -58,9 +57,7 @@ func (r *registry) remove(l *loop) []message {
 	if r.loops[l.id] == l {
 		delete(r.loops, l.id)
 	}
-	left := l.inbox
-	l.inbox = nil
-	return left
+	return l.inbox.take()
 }
 
 // post sends m to the live loop of id; false when there is none.
@@ -71,8 +68,7 @@ func (r *registry) post(id uuid.UUID, m message) bool {
 	if !ok || r.draining {
 		return false
 	}
-	l.inbox = append(l.inbox, m)
-	l.wake()
+	l.inbox.add(m)
 	return true
 }
 
@@ -91,33 +87,30 @@ func (r *registry) wakeLoop(id uuid.UUID) bool { return r.post(id, message{}) }
 func (r *registry) take(l *loop) []message {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	messages := l.inbox
-	l.inbox = nil
-	return messages
+	return l.inbox.take()
 }
 
 // requeue returns messages to the inbox of l, before those that arrived since.
 func (r *registry) requeue(l *loop, rest []message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l.inbox = slices.Concat(rest, l.inbox)
-	l.wake()
+	l.inbox.requeue(rest)
 }
 
 // all returns the loops of this process.
-func (r *registry) all() map[uuid.UUID]lease {
+func (r *registry) all() map[uuid.UUID]leasedLoop {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	leases := make(map[uuid.UUID]lease, len(r.loops))
+	loops := make(map[uuid.UUID]leasedLoop, len(r.loops))
 	for id, l := range r.loops {
-		leases[id] = lease{loop: l, epoch: l.epoch}
+		loops[id] = leasedLoop{loop: l, epoch: l.lease.epoch}
 	}
-	return leases
+	return loops
 }
 
-// lease is a live loop with the epoch of its lease. An idle loop that is resumed has a new
-// epoch.
-type lease struct {
+// leasedLoop is a live loop with the epoch of its lease. An idle loop that is resumed has a
+// new epoch.
+type leasedLoop struct {
 	loop  *loop
 	epoch int64
 }

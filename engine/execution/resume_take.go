@@ -195,12 +195,12 @@ func (p *reusePlan) before(past *pastNode) origin {
 // take ends node k, which was just created, like past.
 func (og *origins) take(k int, past *pastNode, now time.Time) {
 	n := &og.loop.nodes[k]
-	og.loop.touch(k)
+	og.loop.batch.touch(k)
 	n.finishedAt, n.reason, n.failure = &now, past.reason, past.failure
 	preset(og.loop.progress, k, past)
 	og.loop.values.outputs[k] = past.outputs
 	if len(past.outputs) > 0 {
-		og.loop.touch(k).Outputs = past.outputs
+		og.loop.batch.touch(k).Outputs = past.outputs
 	}
 	from := origin{past.execution, int(past.row.NodeIndex), useReused}
 	if use := past.row.OriginUse; use != nil && *use != useBefore {

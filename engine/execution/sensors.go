@@ -91,7 +91,7 @@ func (sn *sensors) answered(i int, e ending) {
 // again makes node i wait for its next poll, after one whose condition was not met.
 func (sn *sensors) again(i int, e ending) {
 	n := &sn.loop.nodes[i]
-	sn.loop.touch(i)
+	sn.loop.batch.touch(i)
 	n.retries, n.failure = 0, nil // retry.limit counts the failed polls in a row
 	p := n.polling
 	at := sn.loop.ends.endTime(e)
@@ -125,7 +125,7 @@ func (sn *sensors) expire(i int, now time.Time) {
 	if sn.loop.progress.State(i) == dag.Ready {
 		sn.loop.admission.withdraw(i)
 	}
-	sn.loop.touch(i)
+	sn.loop.batch.touch(i)
 	sn.polling(i).Next = nil
 	if s.SkipLate {
 		sn.loop.endWithout(i, dag.Skipped, now, &query.Reason{Code: ReasonSensorTimeout, Message: clean(text, maxMessage)})
@@ -152,7 +152,7 @@ func (sn *sensors) fire(ctx context.Context, i int, now time.Time) bool {
 	case late && (state == dag.Ready || state == dag.Retrying):
 		sn.expire(i, now)
 	case state == dag.Retrying && sn.loop.nodes[i].reason != nil && sn.loop.nodes[i].reason.Code == ReasonSensor && !sn.loop.nodes[i].retryAt.After(now):
-		sn.loop.makeReady(ctx, i, now)
+		sn.loop.ready.makeReady(ctx, i, now)
 	default:
 		return state != dag.Retrying // the retry policy decides after a poll that failed
 	}
@@ -166,7 +166,7 @@ func (sn *sensors) begin(ctx context.Context, i int, now time.Time) {
 	sn.watch(i)
 	sn.look(ctx, i, now)
 	if sn.loop.progress.State(i) == dag.Running {
-		sn.loop.nodeEvent(i, now, query.EventNodeWaiting, sn.loop.nodes[i].reason.Message, map[string]any{"code": ReasonSensor})
+		sn.loop.batch.nodeEvent(i, now, query.EventNodeWaiting, sn.loop.nodes[i].reason.Message, map[string]any{"code": ReasonSensor})
 	}
 }
 
@@ -177,7 +177,7 @@ func (sn *sensors) look(ctx context.Context, i int, now time.Time) {
 		sn.loop.timers.add(i, *p.Next)
 		return
 	}
-	sn.loop.touch(i)
+	sn.loop.batch.touch(i)
 	values, next, text, err := sn.check(ctx, i, now)
 	p := sn.polling(i)
 	if s.Until == "" {

@@ -78,13 +78,13 @@ func (sv *serving) serve(i int, at time.Time) {
 	if n.address == "" {
 		return
 	}
-	row := sv.loop.touch(i)
+	row := sv.loop.batch.touch(i)
 	sv.loop.progress.Serve(i)
-	sv.loop.changed = append(sv.loop.changed, i)
+	sv.loop.unseen.add(i)
 	sv.loop.values.outputs[i] = map[string]any{AddressPort: n.address}
 	row.Outputs = sv.loop.values.outputs[i]
 	n.reason = &query.Reason{Code: ReasonServing, Message: fmt.Sprintf("Serving at %s until its dependents have ended.", n.address)}
-	sv.loop.nodeEvent(i, at, query.EventNodeServing, fmt.Sprintf("At %s, until its dependents have ended.", n.address), map[string]any{"address": n.address})
+	sv.loop.batch.nodeEvent(i, at, query.EventNodeServing, fmt.Sprintf("At %s, until its dependents have ended.", n.address), map[string]any{"address": n.address})
 }
 
 // restore loads which nodes serve, from their rows.

@@ -129,14 +129,14 @@ func (st *streams) recall(a dag.Action, now time.Time) {
 	if n.recalled != nil {
 		return
 	}
-	st.loop.touch(i)
+	st.loop.batch.touch(i)
 	n.recalled = st.recallReason(a.Cause)
 	if !n.stopSent {
 		n.stopSent = true
 		st.loop.launches.requestStop(i)
 	}
 	n.reason = &query.Reason{Code: ReasonStopping, Message: n.recalled.Message}
-	st.loop.nodeEvent(i, now, query.EventNodeStopping, n.recalled.Message, nil)
+	st.loop.batch.nodeEvent(i, now, query.EventNodeStopping, n.recalled.Message, nil)
 }
 
 // restoreRecall continues the recall of node i that an earlier loop began: its writer may
@@ -154,7 +154,7 @@ func (st *streams) restoreRecall(i int) {
 func (st *streams) recalled(i int, at time.Time, reason *query.Reason) {
 	n := st.loop.move(i, dag.Pending)
 	n.reason, n.retryAt, n.recalled, n.stopSent, n.preempted = reason, nil, nil, false, nil
-	st.loop.nodeEvent(i, at, query.EventNodeRecalled, reason.Message, nil)
+	st.loop.batch.nodeEvent(i, at, query.EventNodeRecalled, reason.Message, nil)
 }
 
 // recallReason describes what happened to the writer of a node.

@@ -324,11 +324,10 @@ func (p *tagScope) formula(text string) (any, error) {
 	return e.Value(env)
 }
 
-// taggedCondition evaluates whether node i runs.
-func (l *loop) taggedCondition(ctx context.Context, i int) (bool, string, error) {
-	n := &l.nodes[i]
+// condition evaluates whether the node runs, and returns the evaluated text.
+func (p *tagScope) condition() (bool, string, error) {
+	l, n := p.loop, &p.loop.nodes[p.node]
 	fans, item := n.op.Foreach != nil, n.index >= 0
-	p := l.values.at(ctx, i)
 	if target := n.op.Tags.Target; target != "" && !item {
 		text, err := p.text(target, true)
 		if err != nil {
@@ -339,7 +338,7 @@ func (l *loop) taggedCondition(ctx context.Context, i int) (bool, string, error)
 			return false, "the target is " + text, nil
 		}
 	}
-	if of, ok := l.groups.siblingFanOut(i); ok && item {
+	if of, ok := l.groups.siblingFanOut(p.node); ok && item {
 		if of = l.groups.siblingItem(of, n.index); l.progress.State(of) != dag.Succeeded && l.progress.State(of) != dag.Failed && !l.progress.Stopped(of) {
 			return false, l.nodes[of].name + " did not run", nil
 		}

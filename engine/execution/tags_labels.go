@@ -18,25 +18,25 @@ const labelPrefix = "workflow.labels."
 // constants returns the tags with the same value in every operator: those of the definition,
 // and the labels that the launch computed.
 func (p *tagScope) constants() map[string]string {
-	l := p.loop
+	l, vs := p.loop, p.loop.values
 	if len(l.version.Definition.Labels) == 0 {
 		return l.version.Definition.Constants
 	}
-	if l.constants == nil {
-		l.constants = maps.Clone(l.version.Definition.Constants)
+	if vs.constants == nil {
+		vs.constants = maps.Clone(l.version.Definition.Constants)
 		labels := stored.Object(l.row.Labels)
 		if l.row.Labels == nil { // launched by an earlier version
 			for name, text := range p.labels() {
-				l.constants[labelPrefix+name] = text
+				vs.constants[labelPrefix+name] = text
 			}
 		}
 		for name, label := range labels {
-			l.constants[labelPrefix+name] = textOf(label)
+			vs.constants[labelPrefix+name] = textOf(label)
 		}
-		l.constants["workflow.labels"] = labelsText(l.constants)
-		l.constants["workflow.labels.json"] = l.constants["workflow.labels"]
+		vs.constants["workflow.labels"] = labelsText(vs.constants)
+		vs.constants["workflow.labels.json"] = vs.constants["workflow.labels"]
 	}
-	return l.constants
+	return vs.constants
 }
 
 // labels computes the labels of a launch. A label whose expression fails or is not a text

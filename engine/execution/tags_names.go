@@ -194,7 +194,7 @@ func (vs *nodeValues) workflowPhase() string {
 	if base, size := vs.loop.progress.Members(dag.Root); !vs.allButFinal(base, size) {
 		return "Running"
 	}
-	switch vs.loop.conclude() {
+	switch vs.loop.conclusion.state() {
 	case query.Succeeded:
 		return "Succeeded"
 	case query.Cancelled:

@@ -4,12 +4,12 @@ import "context"
 
 // tooLate reports whether the retry policy of node i allows no attempt after e, because its
 // first one is too long ago. An unreadable history counts as not too late.
-func (l *loop) tooLate(ctx context.Context, i int, e ending) bool {
-	limit := l.operator(i).Retry.MaxDuration
+func (es *attemptEnds) tooLate(ctx context.Context, i int, e ending) bool {
+	limit := es.loop.operator(i).Retry.MaxDuration
 	if limit <= 0 {
 		return false
 	}
-	attempts, err := l.driver.queries.ListAttempts(ctx, l.id, int32(i)) //nolint:gosec // fewer nodes than maxNodes
+	attempts, err := es.loop.driver.queries.ListAttempts(ctx, es.loop.id, int32(i)) //nolint:gosec // fewer nodes than maxNodes
 	if err != nil || len(attempts) == 0 {
 		return false
 	}

@@ -1,23 +1,19 @@
 package execution
 
-import (
-	"context"
-
-	"github.com/flowforge/flowforge/engine/dag"
-)
+import "context"
 
 // settleOperator computes the settings of node i that depend on its inputs: the node then
 // has its own operator.
-func (l *loop) settleOperator(ctx context.Context, i int) error {
-	n := &l.nodes[i]
+func (vs *nodeValues) settleOperator(ctx context.Context, i int) error {
+	n := &vs.loop.nodes[i]
 	if !n.op.Tags.Settles(n.op.Foreach != nil, n.index >= 0) {
 		return nil
 	}
-	values, err := l.values.boundInputs(ctx, i)
+	values, err := vs.boundInputs(ctx, i)
 	if err != nil {
 		return err
 	}
-	p := l.values.within(ctx, i, values)
+	p := vs.within(ctx, i, values)
 	now, err := n.op.Tags.Settle(p.render)
 	if err != nil {
 		return err
@@ -41,18 +37,4 @@ func (vs *nodeValues) boundInputs(ctx context.Context, i int) (map[string]any, e
 		}
 	}
 	return values, nil
-}
-
-// settleOperators computes the settings of nodes that another process let begin.
-func (l *loop) settleOperators(ctx context.Context) error {
-	for i := range l.nodes {
-		if state := l.progress.State(i); state == dag.Pending || state == dag.Skipped {
-			continue
-		}
-		// These settings were computed before, so only unreadable outputs can fail now.
-		if err := l.settleOperator(ctx, i); isUnreadable(err) {
-			return err
-		}
-	}
-	return nil
 }

@@ -204,9 +204,9 @@ func (in *attemptInputs) placeFiles(op *workflow.Operator, made []*flowforgev1.I
 
 // ownValues adds the outputs of an ended task that it does not write itself: expressions,
 // and the values of missing files.
-func (l *loop) ownValues(ctx context.Context, i int, values map[string]any) []string {
+func (ao *artifactOutputs) ownValues(ctx context.Context, i int, values map[string]any) []string {
 	var problems []string
-	op := l.operator(i)
+	op := ao.loop.operator(i)
 	var p *tagScope
 	for _, o := range op.Outputs {
 		_, known := values[o.Name]
@@ -214,7 +214,7 @@ func (l *loop) ownValues(ctx context.Context, i int, values map[string]any) []st
 			continue
 		}
 		if p == nil {
-			p = l.values.within(ctx, i, l.values.inputValues(ctx, i))
+			p = ao.loop.values.within(ctx, i, ao.loop.values.inputValues(ctx, i))
 		}
 		v, ok, err := p.unwritten(o)
 		if err != nil {

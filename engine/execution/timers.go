@@ -3,11 +3,9 @@ package execution
 import (
 	"container/heap"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/flowforge/flowforge/engine/dag"
-	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -44,7 +42,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 	var retries []int // these count against the budgets
 	for _, i := range l.timers.due(now) {
 		if i == executionTimer {
-			l.timeOut(now)
+			l.conclusion.timeOut(now)
 			continue
 		}
 		n := &l.nodes[i]
@@ -62,7 +60,7 @@ func (l *loop) fireTimers(ctx context.Context) {
 			continue
 		}
 		if n.reason != nil && n.reason.Code == ReasonInterrupted { // an interruption spends no retry
-			l.makeReady(ctx, i, now)
+			l.ready.makeReady(ctx, i, now)
 			continue
 		}
 		retries = append(retries, i)
@@ -72,27 +70,6 @@ func (l *loop) fireTimers(ctx context.Context) {
 
 // executionTimer is the index of the execution itself among the timers.
 const executionTimer = -1
-
-// setTimeout sets the timer of the execution's own timeout, once it has begun.
-func (l *loop) setTimeout() {
-	if timeout := l.version.Definition.Timeout; timeout > 0 && l.row.StartedAt != nil {
-		l.timers.add(executionTimer, l.row.StartedAt.Add(timeout))
-	}
-}
-
-// timeOut ends the execution because it exceeded its timeout.
-func (l *loop) timeOut(now time.Time) {
-	if l.timedOut || l.progress.RootHalted() {
-		return
-	}
-	l.timedOut = true
-	l.changed = append(l.changed, l.progress.Halt(dag.Root, false)...)
-	l.event(eventRow{At: now, Kind: query.EventExecutionHalted, Message: l.timeoutFailure().Message})
-}
-
-func (l *loop) timeoutFailure() *query.Failure {
-	return &query.Failure{Code: "timeout", Message: fmt.Sprintf("The execution ran longer than its timeout of %s.", l.version.Definition.Timeout)}
-}
 
 // timerHeap implements heap.Interface.
 type timerHeap []timer

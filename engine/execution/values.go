@@ -30,8 +30,10 @@ func (l *loop) home(i int) int {
 type nodeValues struct {
 	loop *loop
 
-	outputs map[int]map[string]any // of nodes, as far as they are loaded
-	naming  bool                   // a global name is being resolved
+	outputs    map[int]map[string]any   // of nodes, as far as they are loaded
+	constants  map[string]string        // tags of the execution; see tagScope.constants
+	configMaps map[configMapRead]string // values for inputs of attempts
+	naming     bool                     // a global name is being resolved
 }
 
 // inputsOf returns the inputs of the graph, or of the workflow, that contains node i.
@@ -80,6 +82,20 @@ func (vs *nodeValues) of(ctx context.Context, i int, s workflow.Source) (any, bo
 		return vs.at(ctx, i).tagged(s.Tagged)
 	}
 	return nil, false, nil
+}
+
+// condition evaluates whether node i runs, and returns the evaluated text.
+func (vs *nodeValues) condition(ctx context.Context, i int) (bool, string, error) {
+	n := &vs.loop.nodes[i]
+	if n.op.Tags != nil {
+		return vs.at(ctx, i).condition()
+	}
+	env, err := vs.env(ctx, i, n.op.Condition())
+	if err != nil {
+		return false, n.op.When, err
+	}
+	holds, err := n.op.Condition().Bool(env)
+	return holds, n.op.When, err
 }
 
 // fieldOf returns a field of an item, or with "" the item itself.
@@ -205,14 +221,14 @@ func (vs *nodeValues) executionEnv(i int) map[string]any {
 	scope := vs.loop.progress.ScopeOf(vs.loop.home(i))
 	status := string(vs.loop.progress.Outcome(scope))
 	if scope == dag.Root {
-		status = string(vs.loop.conclude())
+		status = string(vs.loop.conclusion.state())
 	}
 	env := map[string]any{
 		"id": vs.loop.id.String(), "name": vs.loop.row.Name, "workflow": vs.loop.row.WorkflowName, "version": vs.loop.row.Version,
 		"status": status, "submitted_by": vs.loop.row.SubmittedByName, "failures": vs.failuresOf(scope), "error": nil,
 	}
-	if vs.loop.failure != nil {
-		env["error"] = map[string]any{"code": vs.loop.failure.Code, "message": vs.loop.failure.Message, "node": vs.loop.failure.Node}
+	if vs.loop.conclusion.failure != nil {
+		env["error"] = map[string]any{"code": vs.loop.conclusion.failure.Code, "message": vs.loop.conclusion.failure.Message, "node": vs.loop.conclusion.failure.Node}
 	}
 	return env
 }
