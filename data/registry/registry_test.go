@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -172,6 +173,27 @@ func TestRulesProposeBetterVersions(t *testing.T) {
 	require.False(t, b.model().Policy.Approval, "the model has its own policy")
 	err := b.registry.SetPolicy(b.admin, "", registry.Policy{Rules: []registry.Rule{{Better: "best", Margin: -1}}})
 	require.Len(t, apperr.FieldsOf(err), 3)
+}
+
+// TestMarginsIgnoreRounding: 0.7 is 0.1 more than 0.6, although the difference of the two floating-point
+// numbers is less.
+func TestMarginsIgnoreRounding(t *testing.T) {
+	t.Parallel()
+	entry := func(value float64) catalogue.Entry {
+		return catalogue.Entry{Facts: catalogue.Facts{Metrics: map[string]float64{"m": value}}}
+	}
+	for _, c := range []struct {
+		better              string
+		margin, before, now float64
+		ok                  bool
+	}{
+		{registry.Higher, 0.1, 0.6, 0.7, true}, {registry.Higher, 0.1, 0.6, 0.699, false}, {registry.Lower, 0.01, 0.35, 0.34, true}, {registry.Lower, 0.01, 0.35, 0.3401, false},
+		{registry.Higher, 0, 0.6, 0.6, true}, {registry.Higher, 0, 0.6, math.Nextafter(0.6, 0), false},
+	} {
+		before := entry(c.before)
+		checks := registry.Judge([]registry.Rule{{Metric: "m", Better: c.better, Margin: c.margin}}, entry(c.now), &before)
+		require.Equal(t, c.ok, checks[0].OK, "%+v", c)
+	}
 }
 
 func TestAliases(t *testing.T) {
