@@ -169,6 +169,16 @@ func TestRulesProposeBetterVersions(t *testing.T) {
 	require.Equal(t, "4", open[0].Version)
 	require.Equal(t, []registry.Check{{Text: "accuracy at least as high as in production, on the same test set", OK: true, Detail: "0.9, 0.9 in production"}}, open[0].Checks)
 
+	b.register("5", 0.95, "test@1")
+	newest := b.model().Requests[0]
+	require.Equal(t, "5", newest.Version)
+	require.NoError(t, b.registry.Decide(b.jon, newest.ID, registry.Approve, ""))
+	open = b.model().Requests
+	require.Len(t, open, 1)
+	require.Equal(t, "4", open[0].Version)
+	require.False(t, open[0].Checks[0].OK, "a better version is in production now")
+	require.Equal(t, "0.9, 0.95 in production", open[0].Checks[0].Detail)
+
 	require.NoError(t, b.registry.SetPolicy(b.admin, "net", registry.Policy{}))
 	require.False(t, b.model().Policy.Approval, "the model has its own policy")
 	err := b.registry.SetPolicy(b.admin, "", registry.Policy{Rules: []registry.Rule{{Better: "best", Margin: -1}}})
