@@ -146,6 +146,15 @@ func TestAnotherPersonApproves(t *testing.T) {
 	require.NoError(t, b.registry.Decide(b.mia, leave.ID, registry.Withdraw, ""))
 	require.Equal(t, map[string]registry.Stage{"1": registry.Production}, b.stages())
 	require.Empty(t, b.model().Requests)
+
+	_, err = b.registry.Move(b.mia, "net", "1", registry.None, "")
+	require.NoError(t, err)
+	b.register("2", 0.91, "")
+	better, err := b.registry.Move(b.mia, "net", "2", registry.Production, "better")
+	require.NoError(t, err)
+	require.NoError(t, b.registry.Decide(b.jon, better.ID, registry.Approve, ""))
+	require.Equal(t, map[string]registry.Stage{"1": registry.Archived, "2": registry.Production}, b.stages())
+	require.Empty(t, b.model().Requests, "the version has moved, so the request to move it is withdrawn")
 }
 
 func TestRulesProposeBetterVersions(t *testing.T) {
