@@ -160,6 +160,29 @@ func TestCompareCurves(t *testing.T) {
 	require.Contains(t, file.body, ids[0]+",go,2,,2,98")
 }
 
+// TestMetricsOfRenamedNodes: a metric has one row, even if its node has another name in another version of
+// the workflow.
+func TestMetricsOfRenamedNodes(t *testing.T) {
+	t.Parallel()
+	b, ids := comparedRuns(t)
+	b.register(t, `{"name": "compare.flow", "version": "2.0.0", "operators": [{"name": "fit", "type": "noop"}]}`)
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "compare.flow", Version: "2.0.0"})
+	require.NoError(t, err)
+	e = b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
+	b.losses(t, e, 1, 0, 4, 5)
+	var body contract.ComparisonBody
+	got := b.member.get(t, "/api/v1/compare?executions="+ids[0]+","+e.ID.String())
+	require.NoError(t, json.Unmarshal([]byte(got.body), &body))
+	var paths []string
+	for _, r := range body.Rows {
+		if r.Section == "metrics" && r.Statistic == "last" {
+			paths = append(paths, r.Path)
+			require.Equal(t, []any{-3.0, 2.0}, []any{r.Values[0].Value, r.Values[1].Value})
+		}
+	}
+	require.Equal(t, []string{"loss"}, paths)
+}
+
 // TestExportedMetricsAreNoFormulas: a task chooses the names and the tags of its metrics.
 func TestExportedMetricsAreNoFormulas(t *testing.T) {
 	t.Parallel()
