@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,7 @@ func TestCompareCurves(t *testing.T) {
 	require.Equal(t, http.StatusOK, got.status, got.body)
 	require.NoError(t, json.Unmarshal([]byte(got.body), &curves))
 	require.Len(t, curves.Curves, 2)
+	require.Equal(t, 2, curves.Of, "a retry continues a curve")
 	require.Equal(t, []float64{0, 1, 2, 3, 4, 5}, curves.Curves[0].X)
 	require.Equal(t, []float64{0, -1, 98, 97, 96, 95}, curves.Curves[0].Y)
 	require.Equal(t, []float64{1, 0, -1, -2}, curves.Curves[1].Y)
@@ -158,6 +160,19 @@ func TestCompareCurves(t *testing.T) {
 	file := b.member.get(t, "/compare/curves.csv"+both)
 	require.Equal(t, 11, strings.Count(file.body, "\n"), file.body)
 	require.Contains(t, file.body, ids[0]+",go,2,,2,98")
+
+	var folds []telemetry.Point
+	for i := range 300 {
+		folds = append(folds, telemetry.Point{
+			TenantID: e.TenantID, ProjectID: e.ProjectID, ExecutionID: e.ID, NodeIndex: 0, Node: "go", Attempt: 2, Seq: int64(100 + i), Name: "loss", Kind: telemetry.Gauge,
+			Tags: map[string]string{"fold": strconv.Itoa(i)}, Value: 1, Time: time.Now(),
+		})
+	}
+	require.NoError(t, b.telemetry.AppendMetrics(auth.AsSystem(b.ctx), folds))
+	got = b.member.get(t, "/api/v1/compare/metrics?name=loss&executions="+strings.Join(ids, ","))
+	require.NoError(t, json.Unmarshal([]byte(got.body), &curves))
+	require.Len(t, curves.Curves, 200)
+	require.Equal(t, 302, curves.Of)
 }
 
 // TestMetricsOfRenamedNodes: a metric has one row, even if its node has another name in another version of

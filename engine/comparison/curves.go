@@ -65,12 +65,14 @@ func (s *Service) Curves(ctx context.Context, r CurvesRequest) (Curves, error) {
 	if err != nil {
 		return Curves{}, err //nolint:wrapcheck // it names its context
 	}
-	refs := seriesOf(totals.List)
-	out := Curves{Executions: list, Of: len(refs)}
+	drawn, of := drawnOf(totals.List)
+	out := Curves{Executions: list, Of: of}
 	out.Live = slices.ContainsFunc(list, func(e query.Execution) bool { return !e.Status.Ended() })
-	read, partial, err := s.Telemetry.Curves(ctx, telemetry.CurveQuery{
-		Places: placesOf(list), Origins: origins(list), Name: r.Metric, Axis: r.Axis, Buckets: max(r.Points/2, 1), Series: refs[:min(len(refs), maxCurves)],
-	})
+	q := telemetry.CurveQuery{Places: placesOf(list), Origins: origins(list), Name: r.Metric, Axis: r.Axis, Buckets: max(r.Points/2, 1)}
+	for _, t := range drawn {
+		q.Series, q.Tags = append(q.Series, telemetry.SeriesRef{ExecutionID: t.ExecutionID, NodeIndex: t.NodeIndex, Attempt: t.Attempt}), append(q.Tags, t.Tags)
+	}
+	read, partial, err := s.Telemetry.Curves(ctx, q)
 	if err != nil {
 		return Curves{}, err //nolint:wrapcheck // as above
 	}
@@ -82,18 +84,26 @@ func (s *Service) Curves(ctx context.Context, r CurvesRequest) (Curves, error) {
 // maxSeries limits the series of an execution that report one metric.
 const maxSeries = 10_000
 
-// seriesOf are the attempts that report a metric, without repetitions by tags.
-func seriesOf(totals []telemetry.Total) []telemetry.SeriesRef {
-	var refs []telemetry.SeriesRef
-	known := make(map[telemetry.SeriesRef]bool, len(totals))
+// drawnOf are the series of the first curves of a metric. of is the number of all its curves: those of
+// the attempts of a node are one.
+func drawnOf(totals []telemetry.Total) (drawn []telemetry.Total, of int) {
+	type line struct {
+		execution uuid.UUID
+		node      int
+		tags      string
+	}
+	known := make(map[line]bool, len(totals))
 	for _, t := range totals {
-		ref := telemetry.SeriesRef{ExecutionID: t.ExecutionID, NodeIndex: t.NodeIndex, Attempt: t.Attempt}
-		if !known[ref] {
-			known[ref] = true
-			refs = append(refs, ref)
+		one := line{t.ExecutionID, t.NodeIndex, fmt.Sprintf("%q", t.Tags)}
+		if _, ok := known[one]; !ok {
+			known[one] = of < maxCurves
+			of++
+		}
+		if known[one] {
+			drawn = append(drawn, t)
 		}
 	}
-	return refs
+	return drawn, of
 }
 
 // origins are when executions began, for the axis of relative time.
