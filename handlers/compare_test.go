@@ -136,6 +136,7 @@ func TestCompareCurves(t *testing.T) {
 			Name      string
 			Y         []*float64
 			Low, High []*float64
+			Last      *float64
 		}
 	}
 	both := "?metric=loss&executions=" + strings.Join(ids, ",")
@@ -143,10 +144,12 @@ func TestCompareCurves(t *testing.T) {
 	require.True(t, frame.Exact)
 	require.Len(t, frame.Lines, 2)
 	require.Nil(t, frame.Lines[1].Y[4])
+	require.InDelta(t, 95, *frame.Lines[0].Last, 0)
 	frame.Lines = nil
 	require.NoError(t, json.Unmarshal([]byte(b.member.get(t, "/compare/curves"+both+"&group=inputs:rate").body), &frame))
 	require.Equal(t, "rate = 0.125", frame.Lines[0].Name)
 	require.Len(t, frame.Lines[0].High, 6)
+	require.Nil(t, frame.Lines[0].Last)
 
 	var plots views.PlotFrame
 	require.NoError(t, json.Unmarshal([]byte(b.member.get(t, "/compare/plots.json"+both).body), &plots))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -35,6 +36,7 @@ type Curve struct {
 	Attempt   int
 	Tags      map[string]string
 	Points    []telemetry.Extreme // time is in seconds
+	Last      float64             // the last of all values, which Points can lack
 }
 
 // Curves are the curves of a metric of several executions.
@@ -77,7 +79,7 @@ func (s *Service) Curves(ctx context.Context, r CurvesRequest) (Curves, error) {
 		return Curves{}, err //nolint:wrapcheck // as above
 	}
 	out.Partial = partial || totals.Partial
-	out.Curves, err = s.named(ctx, ids, read, r.Axis)
+	out.Curves, err = s.named(ctx, ids, read, drawn, r.Axis)
 	return out, err
 }
 
@@ -118,8 +120,8 @@ func origins(list []query.Execution) []time.Time {
 	return begins
 }
 
-// named adds the names of nodes to curves, and converts times to seconds.
-func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.Curve, axis telemetry.Axis) ([]Curve, error) {
+// named adds the names of nodes and the last values to curves, and converts times to seconds.
+func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.Curve, drawn []telemetry.Total, axis telemetry.Axis) ([]Curve, error) {
 	addresses := make([]query.NodeAddress, len(read))
 	for i, c := range read {
 		addresses[i] = query.NodeAddress{Execution: c.ExecutionID, Index: c.NodeIndex}
@@ -135,7 +137,7 @@ func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.C
 				c.Points[p].X /= 1e6
 			}
 		}
-		next := Curve{Execution: c.ExecutionID, Index: slices.Index(ids, c.ExecutionID), Node: names[addresses[i]], Attempt: c.Attempt, Tags: c.Tags, Points: c.Points}
+		next := Curve{Execution: c.ExecutionID, Index: slices.Index(ids, c.ExecutionID), Node: names[addresses[i]], Attempt: c.Attempt, Tags: c.Tags, Points: c.Points, Last: lastOf(drawn, c)}
 		same := func(o Curve) bool {
 			return o.Execution == next.Execution && o.Node == next.Node && maps.Equal(o.Tags, next.Tags)
 		}
@@ -146,6 +148,15 @@ func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.C
 		out = append(out, next)
 	}
 	return out, nil
+}
+
+func lastOf(totals []telemetry.Total, c telemetry.Curve) float64 {
+	for _, t := range totals {
+		if t.ExecutionID == c.ExecutionID && t.NodeIndex == c.NodeIndex && t.Attempt == c.Attempt && maps.Equal(t.Tags, c.Tags) {
+			return float64(t.Last)
+		}
+	}
+	return math.NaN()
 }
 
 // continued joins a curve with that of another attempt: the points of the earlier attempt count
@@ -182,6 +193,7 @@ func (c Curves) Frame(slots int, keys []string) curve.Frame {
 	for i := range f.Lines {
 		at := c.Curves[i].Index
 		f.Lines[i].Name, f.Lines[i].Index, f.Lines[i].Style = names[i], at, styles[at].Part(parts[i], of)
+		f.Lines[i].Last = c.Curves[i].Last
 	}
 	if keys == nil {
 		return f
