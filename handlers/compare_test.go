@@ -267,6 +267,7 @@ func TestComparePage(t *testing.T) {
 	require.NotContains(t, page.body, "hx-sse:connect", "nothing moves any more")
 	b.member.get(t, both+"&all=1").says(t, http.StatusOK, "resnet")
 	b.member.get(t, both+"&baseline="+ids[1]).says(t, http.StatusOK, "−0.125")
+	require.Contains(t, b.member.get(t, both+"&baseline="+ids[1][28:]).body, `href="/compare?executions=`+ids[0]+`" aria-label="Remove`)
 	b.member.get(t, both+"&stat=max").says(t, http.StatusOK, "Highest")
 
 	b.member.get(t, "/compare").says(t, http.StatusOK, "Choose 2 to 50 executions", "compare.flow")
