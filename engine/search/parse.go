@@ -331,7 +331,7 @@ func (p *parser) operator(f Field, t token) (Op, *Error) {
 		return op, only(Equal)
 	case f.Part == Facts && f.Is(String):
 		return op, only(Equal, Differs)
-	case f.Part == Facts && f.Is(Time) && t.text == colon:
+	case f.Part == Facts && f.Is(Time) && (op == Equal || op == Differs):
 		return "", p.at(t, "%s is a time: compare it with < or >.", f.Path())
 	}
 	return op, nil
