@@ -163,6 +163,8 @@ func TestErrorsNameThePlaceAndASuggestion(t *testing.T) {
 	require.ErrorContains(t, err, "too many conditions")
 	_, err = search.Parse("lr in (1"+strings.Repeat(",1", search.MaxConditions)+")", search.Context{Names: names(), Now: now})
 	require.ErrorContains(t, err, "too many conditions")
+	_, err = search.Parse(strings.Repeat("ä", search.MaxLength), search.Context{Names: names(), Now: now})
+	require.NoError(t, err, "it counts characters")
 	_, err = search.Parse(strings.Repeat("x", search.MaxLength+1), search.Context{Names: names(), Now: now})
 	require.ErrorContains(t, err, "too long")
 }
