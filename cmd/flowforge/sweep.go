@@ -6,14 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/flowforge/flowforge/platform/units"
@@ -111,8 +109,8 @@ func newSweepChangeCommand() *cobra.Command {
 				hours, _ := cmd.Flags().GetFloat64("gpu-hours")
 				change.GPUHours = &hours
 			}
-			if cmd.Flags().Changed("early-stopping") {
-				change.EarlyStopping = stoppingOf(cmd)
+			if change.EarlyStopping, err = stoppingOf(cmd, nil); err != nil {
+				return err
 			}
 			return changeSweep(cmd, http.MethodPatch, args[0], "", change)
 		},
@@ -195,83 +193,6 @@ func runSweepCreate(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintf(out, "%s: %d runs with method %s, %d at a time\n%s\n%s%s\n", sw.Name, sw.Runs, sw.Method, sw.Parallelism, sw.ID, c.base, sw.URL)
 	return nil
-}
-
-// sweepOf reads a sweep from a file, or from flags for a workflow. Flags replace what a file has.
-func (c *client) sweepOf(cmd *cobra.Command, ref string) (contract.SweepInput, error) {
-	var in contract.SweepInput
-	if text, err := os.ReadFile(ref); err == nil { // a workflow cannot be a file
-		converted, err := yaml.YAMLToJSON(text)
-		if err == nil {
-			err = json.Unmarshal(converted, &in)
-		}
-		if err != nil {
-			return in, fmt.Errorf("%s: %w", ref, err)
-		}
-	} else if strings.HasSuffix(ref, ".yaml") || strings.HasSuffix(ref, ".yml") || strings.HasSuffix(ref, ".json") {
-		return in, err //nolint:wrapcheck // it names the file
-	} else {
-		in.Workflow, in.Version, _ = strings.Cut(ref, "@")
-	}
-	inputs, err := c.inputs(cmd)
-	if err != nil {
-		return in, err
-	}
-	if len(inputs) > 0 {
-		if in.Inputs, err = json.Marshal(inputs); err != nil {
-			return in, fmt.Errorf("encode inputs: %w", err)
-		}
-	}
-	parameters, err := spaceOf(cmd)
-	if err != nil {
-		return in, err
-	}
-	in.Space = append(in.Space, parameters...)
-	f := cmd.Flags()
-	for name, into := range map[string]*string{"name": &in.Name, "method": &in.Method, "note": &in.Note} {
-		if f.Changed(name) {
-			*into, _ = f.GetString(name)
-		}
-	}
-	for name, into := range map[string]*int{"runs": &in.Runs, "parallelism": &in.Parallelism} {
-		if f.Changed(name) {
-			*into, _ = f.GetInt(name)
-		}
-	}
-	if f.Changed("tag") {
-		in.Tags, _ = f.GetStringArray("tag")
-	}
-	if f.Changed("seed") {
-		in.Seed, _ = f.GetInt64("seed")
-	}
-	if f.Changed("gpu-hours") {
-		in.GPUHours, _ = f.GetFloat64("gpu-hours")
-	}
-	if f.Changed("early-stopping") {
-		in.EarlyStopping = stoppingOf(cmd)
-	}
-	if f.Changed("metric") || f.Changed("output") {
-		o := &contract.SweepObjective{}
-		o.Metric, _ = f.GetString("metric")
-		o.Output, _ = f.GetString("output")
-		in.Objective = o
-	}
-	if in.Objective != nil {
-		if f.Changed("goal") {
-			in.Objective.Goal, _ = f.GetString("goal")
-		}
-		if f.Changed("value") {
-			in.Objective.Value, _ = f.GetString("value")
-		}
-	}
-	return in, nil
-}
-
-func stoppingOf(cmd *cobra.Command) *contract.SweepStopping {
-	s := &contract.SweepStopping{}
-	s.Rule, _ = cmd.Flags().GetString("early-stopping")
-	s.MinStep, _ = cmd.Flags().GetInt64("min-step")
-	return s
 }
 
 // writePreview prints what would happen to a sweep.

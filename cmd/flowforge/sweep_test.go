@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +48,30 @@ func TestSweepFlags(t *testing.T) {
 		_, err := parse(flag)
 		require.ErrorContains(t, err, want, flag)
 	}
+}
+
+// TestFlagsReplaceWhatTheFileHas: flags change single values of a sweep file, and nothing that a file or a
+// flag says is ignored.
+func TestFlagsReplaceWhatTheFileHas(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "sweep.yaml")
+	read := func(text string, args ...string) (string, error) {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		cmd := newSweepCreateCommand()
+		require.NoError(t, cmd.ParseFlags(args))
+		in, err := (&client{}).sweepOf(cmd, file)
+		raw, _ := json.Marshal(in)
+		return string(raw), err
+	}
+	const text = `{workflow: w, inputs: {data: a, epochs: 3}, space: [{path: lr, kind: values, values: [1]}, {path: n, kind: int, from: 1, to: 2}], early_stopping: {rule: median, min_runs: 3}}`
+	got, err := read(text, "-i", "epochs=5", "--values=lr=2", "--min-step=4")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"workflow": "w", "inputs": {"data": "a", "epochs": 5}, "space": [{"path": "n", "kind": "int", "from": 1, "to": 2}, {"path": "lr", "kind": "values", "values": [2]}],
+		"early_stopping": {"rule": "median", "min_runs": 3, "min_step": 4}}`, got)
+	_, err = read(`{workflow: w, paralelism: 2}`)
+	require.ErrorContains(t, err, `unknown field "paralelism"`)
+	_, err = read(`{workflow: w}`, "--min-step=4")
+	require.EqualError(t, err, "--min-step needs --early-stopping")
+	_, err = read(`{workflow: w}`, "--goal=min")
+	require.EqualError(t, err, "--goal and --value need --metric or --output")
 }
