@@ -225,7 +225,7 @@ func writePreview(out io.Writer, p contract.SweepPreview) error {
 		if err != nil {
 			return fmt.Errorf("print values: %w", err)
 		}
-		fmt.Fprintf(table, "Run %d\t%s\n", i, raw)
+		fmt.Fprintf(table, "Run %d\t%s\n", i+1, raw)
 	}
 	for _, w := range p.Warnings {
 		fmt.Fprintf(table, "Note\t%s\n", w)
@@ -302,12 +302,12 @@ func writeSweep(out io.Writer, sw contract.SweepDetail) error {
 	}
 	fmt.Fprintln(table, strings.Join(slices.Concat([]string{"RANK", "RUN", "STATE", "OBJECTIVE"}, paths, []string{"EXECUTION"}), "\t"))
 	for _, r := range sw.RunList {
-		row := []string{"", strconv.Itoa(r.Index), r.State, ""}
+		row := []string{"", strconv.Itoa(r.Index + 1), r.State, ""}
 		if r.Rank > 0 && r.Objective != nil {
 			row[0], row[3] = strconv.Itoa(r.Rank), strconv.FormatFloat(*r.Objective, 'g', 6, 64)
 		}
 		for _, path := range paths {
-			row = append(row, fmt.Sprint(r.Values[path]))
+			row = append(row, valueText(r.Values[path]))
 		}
 		if r.ExecutionID != nil {
 			row = append(row, r.ExecutionID.String())
@@ -315,4 +315,15 @@ func writeSweep(out io.Writer, sw contract.SweepDetail) error {
 		fmt.Fprintln(table, strings.Join(row, "\t"))
 	}
 	return table.Flush()
+}
+
+// valueText is a value of a run. Runs have none for an input that the space gained later.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return jsonText(v)
 }

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func TestSweepFlags(t *testing.T) {
@@ -74,4 +77,16 @@ func TestFlagsReplaceWhatTheFileHas(t *testing.T) {
 	require.EqualError(t, err, "--min-step needs --early-stopping")
 	_, err = read(`{workflow: w}`, "--goal=min")
 	require.EqualError(t, err, "--goal and --value need --metric or --output")
+}
+
+// TestTableOfRuns: runs have the numbers that the page and the names of the executions have.
+func TestTableOfRuns(t *testing.T) {
+	t.Parallel()
+	sw := contract.SweepDetail{SweepBody: contract.SweepBody{Space: []contract.SweepParameter{{Path: "n"}, {Path: "net"}}}}
+	sw.RunList = []contract.SweepRun{{Index: 0, State: "SUCCEEDED", Values: map[string]any{"n": 1000000.0}}, {Index: 1, State: "RUNNING", Values: map[string]any{"n": 2.0, "net": []any{8.0, 8.0}}}}
+	var out strings.Builder
+	require.NoError(t, writeSweep(&out, sw))
+	require.Contains(t, out.String(), "1    SUCCEEDED             1000000")
+	require.NotContains(t, out.String(), "nil")
+	require.Contains(t, out.String(), "[8,8]")
 }
