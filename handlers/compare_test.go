@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,7 @@ func TestCompareCurves(t *testing.T) {
 	require.Equal(t, http.StatusOK, got.status, got.body)
 	require.NoError(t, json.Unmarshal([]byte(got.body), &curves))
 	require.Len(t, curves.Curves, 2)
+	require.Equal(t, 2, curves.Of, "a retry continues a curve")
 	require.Equal(t, []float64{0, 1, 2, 3, 4, 5}, curves.Curves[0].X)
 	require.Equal(t, []float64{0, -1, 98, 97, 96, 95}, curves.Curves[0].Y)
 	require.Equal(t, []float64{1, 0, -1, -2}, curves.Curves[1].Y)
@@ -134,6 +136,7 @@ func TestCompareCurves(t *testing.T) {
 			Name      string
 			Y         []*float64
 			Low, High []*float64
+			Last      *float64
 		}
 	}
 	both := "?metric=loss&executions=" + strings.Join(ids, ",")
@@ -141,10 +144,12 @@ func TestCompareCurves(t *testing.T) {
 	require.True(t, frame.Exact)
 	require.Len(t, frame.Lines, 2)
 	require.Nil(t, frame.Lines[1].Y[4])
+	require.InDelta(t, 95, *frame.Lines[0].Last, 0)
 	frame.Lines = nil
 	require.NoError(t, json.Unmarshal([]byte(b.member.get(t, "/compare/curves"+both+"&group=inputs:rate").body), &frame))
 	require.Equal(t, "rate = 0.125", frame.Lines[0].Name)
 	require.Len(t, frame.Lines[0].High, 6)
+	require.Nil(t, frame.Lines[0].Last)
 
 	var plots views.PlotFrame
 	require.NoError(t, json.Unmarshal([]byte(b.member.get(t, "/compare/plots.json"+both).body), &plots))
@@ -158,6 +163,42 @@ func TestCompareCurves(t *testing.T) {
 	file := b.member.get(t, "/compare/curves.csv"+both)
 	require.Equal(t, 11, strings.Count(file.body, "\n"), file.body)
 	require.Contains(t, file.body, ids[0]+",go,2,,2,98")
+
+	var folds []telemetry.Point
+	for i := range 300 {
+		folds = append(folds, telemetry.Point{
+			TenantID: e.TenantID, ProjectID: e.ProjectID, ExecutionID: e.ID, NodeIndex: 0, Node: "go", Attempt: 2, Seq: int64(100 + i), Name: "loss", Kind: telemetry.Gauge,
+			Tags: map[string]string{"fold": strconv.Itoa(i)}, Value: 1, Time: time.Now(),
+		})
+	}
+	require.NoError(t, b.telemetry.AppendMetrics(auth.AsSystem(b.ctx), folds))
+	got = b.member.get(t, "/api/v1/compare/metrics?name=loss&executions="+strings.Join(ids, ","))
+	require.NoError(t, json.Unmarshal([]byte(got.body), &curves))
+	require.Len(t, curves.Curves, 200)
+	require.Equal(t, 302, curves.Of)
+}
+
+// TestMetricsOfRenamedNodes: a metric has one row, even if its node has another name in another version of
+// the workflow.
+func TestMetricsOfRenamedNodes(t *testing.T) {
+	t.Parallel()
+	b, ids := comparedRuns(t)
+	b.register(t, `{"name": "compare.flow", "version": "2.0.0", "operators": [{"name": "fit", "type": "noop"}]}`)
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "compare.flow", Version: "2.0.0"})
+	require.NoError(t, err)
+	e = b.until(t, e.ID, func(e query.Execution) bool { return e.Status.Ended() })
+	b.losses(t, e, 1, 0, 4, 5)
+	var body contract.ComparisonBody
+	got := b.member.get(t, "/api/v1/compare?executions="+ids[0]+","+e.ID.String())
+	require.NoError(t, json.Unmarshal([]byte(got.body), &body))
+	var paths []string
+	for _, r := range body.Rows {
+		if r.Section == "metrics" && r.Statistic == "last" {
+			paths = append(paths, r.Path)
+			require.Equal(t, []any{-3.0, 2.0}, []any{r.Values[0].Value, r.Values[1].Value})
+		}
+	}
+	require.Equal(t, []string{"loss"}, paths)
 }
 
 // TestExportedMetricsAreNoFormulas: a task chooses the names and the tags of its metrics.
@@ -226,6 +267,7 @@ func TestComparePage(t *testing.T) {
 	require.NotContains(t, page.body, "hx-sse:connect", "nothing moves any more")
 	b.member.get(t, both+"&all=1").says(t, http.StatusOK, "resnet")
 	b.member.get(t, both+"&baseline="+ids[1]).says(t, http.StatusOK, "−0.125")
+	require.Contains(t, b.member.get(t, both+"&baseline="+ids[1][28:]).body, `href="/compare?executions=`+ids[0]+`" aria-label="Remove`)
 	b.member.get(t, both+"&stat=max").says(t, http.StatusOK, "Highest")
 
 	b.member.get(t, "/compare").says(t, http.StatusOK, "Choose 2 to 50 executions", "compare.flow")

@@ -64,6 +64,7 @@ func TestTheProjectHasRulesForPromotions(t *testing.T) {
 	refused := b.admin.submit(t, "/model-policy", "approval", "1", "rules", "accuracy best")
 	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
 	require.Contains(t, refused.body, "accuracy best</textarea>")
+	require.Equal(t, http.StatusUnprocessableEntity, b.admin.submit(t, "/model-policy", "rules", "accuracy higher by inf").status)
 	require.Equal(t, http.StatusSeeOther, b.admin.submit(t, "/model-policy", "approval", "1", "rules", "accuracy higher by 0.01").status)
 	saved := b.admin.get(t, "/model-policy?done=policy").body
 	for _, want := range []string{"Another person must approve.", "accuracy higher by 0.01</textarea>", "The policy was saved."} {

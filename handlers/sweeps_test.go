@@ -143,6 +143,9 @@ func TestSweepCommands(t *testing.T) {
 		return b.member.send(t, http.MethodPost, path+"/change", "application/x-www-form-urlencoded", values.Encode())
 	}
 	b.member.get(t, path+"/change").says(t, http.StatusOK, "Change “Changing”", "6 runs exist already", `value="1, 2, 4"`)
+	require.Equal(t, http.StatusSeeOther, change("gpu_hours", "2000").status)
+	b.member.get(t, path+"/change").says(t, http.StatusOK, `value="2000"`)
+	b.member.get(t, "/workflows/pages.swept/sweep?like="+strings.TrimPrefix(path, "/sweeps/")).says(t, http.StatusOK, `value="2000"`)
 	change("runs", "2").says(t, http.StatusUnprocessableEntity, "The sweep already has 6 runs. Enter at least as many", `value="2"`)
 	change("runs", "lots", "sweep.values.x", "1, 12").says(t, http.StatusUnprocessableEntity, "is not a whole number")
 	require.Equal(t, http.StatusSeeOther, change("name", "Renamed").status)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -114,7 +115,7 @@ func cellText(r contract.ComparedRow, c contract.ComparedCell) string {
 		case "bytes":
 			text = units.Bytes(int64(v))
 		default:
-			text = strconv.FormatFloat(v, 'g', 6, 64)
+			text = floatText(v)
 		}
 	case map[string]any:
 		sum, isArtifact := v["sha256"].(string)
@@ -123,6 +124,8 @@ func cellText(r contract.ComparedRow, c contract.ComparedCell) string {
 			text = fmt.Sprintf("%s %.8s", units.Bytes(int64(size)), sum)
 			break
 		}
+		text = jsonText(v)
+	case []any, nil:
 		text = jsonText(v)
 	}
 	text = strings.Join(strings.Fields(text), " ")
@@ -133,6 +136,14 @@ func cellText(r contract.ComparedRow, c contract.ComparedCell) string {
 		text += " *"
 	}
 	return text
+}
+
+// floatText is a number with six digits. Whole numbers, such as seeds, have all their digits.
+func floatText(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
 // displayID is the random end of an ID, as pages show it: "#a1b2c3".

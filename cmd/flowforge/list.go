@@ -158,7 +158,7 @@ func tableCell(v any) string {
 	case nil:
 		return "-"
 	case float64:
-		return strconv.FormatFloat(v, 'g', 6, 64)
+		return floatText(v)
 	case []any:
 		texts := make([]string, len(v))
 		for i, one := range v {

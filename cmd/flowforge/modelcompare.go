@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -108,7 +107,7 @@ func numberText(v *float64) string {
 	if v == nil {
 		return "-"
 	}
-	return strconv.FormatFloat(*v, 'g', 6, 64)
+	return floatText(*v)
 }
 
 func differenceText(v any) string {

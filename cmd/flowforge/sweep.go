@@ -6,14 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/flowforge/flowforge/platform/units"
@@ -111,8 +109,8 @@ func newSweepChangeCommand() *cobra.Command {
 				hours, _ := cmd.Flags().GetFloat64("gpu-hours")
 				change.GPUHours = &hours
 			}
-			if cmd.Flags().Changed("early-stopping") {
-				change.EarlyStopping = stoppingOf(cmd)
+			if change.EarlyStopping, err = stoppingOf(cmd, nil); err != nil {
+				return err
 			}
 			return changeSweep(cmd, http.MethodPatch, args[0], "", change)
 		},
@@ -197,83 +195,6 @@ func runSweepCreate(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// sweepOf reads a sweep from a file, or from flags for a workflow. Flags replace what a file has.
-func (c *client) sweepOf(cmd *cobra.Command, ref string) (contract.SweepInput, error) {
-	var in contract.SweepInput
-	if text, err := os.ReadFile(ref); err == nil { // a workflow cannot be a file
-		converted, err := yaml.YAMLToJSON(text)
-		if err == nil {
-			err = json.Unmarshal(converted, &in)
-		}
-		if err != nil {
-			return in, fmt.Errorf("%s: %w", ref, err)
-		}
-	} else if strings.HasSuffix(ref, ".yaml") || strings.HasSuffix(ref, ".yml") || strings.HasSuffix(ref, ".json") {
-		return in, err //nolint:wrapcheck // it names the file
-	} else {
-		in.Workflow, in.Version, _ = strings.Cut(ref, "@")
-	}
-	inputs, err := c.inputs(cmd)
-	if err != nil {
-		return in, err
-	}
-	if len(inputs) > 0 {
-		if in.Inputs, err = json.Marshal(inputs); err != nil {
-			return in, fmt.Errorf("encode inputs: %w", err)
-		}
-	}
-	parameters, err := spaceOf(cmd)
-	if err != nil {
-		return in, err
-	}
-	in.Space = append(in.Space, parameters...)
-	f := cmd.Flags()
-	for name, into := range map[string]*string{"name": &in.Name, "method": &in.Method, "note": &in.Note} {
-		if f.Changed(name) {
-			*into, _ = f.GetString(name)
-		}
-	}
-	for name, into := range map[string]*int{"runs": &in.Runs, "parallelism": &in.Parallelism} {
-		if f.Changed(name) {
-			*into, _ = f.GetInt(name)
-		}
-	}
-	if f.Changed("tag") {
-		in.Tags, _ = f.GetStringArray("tag")
-	}
-	if f.Changed("seed") {
-		in.Seed, _ = f.GetInt64("seed")
-	}
-	if f.Changed("gpu-hours") {
-		in.GPUHours, _ = f.GetFloat64("gpu-hours")
-	}
-	if f.Changed("early-stopping") {
-		in.EarlyStopping = stoppingOf(cmd)
-	}
-	if f.Changed("metric") || f.Changed("output") {
-		o := &contract.SweepObjective{}
-		o.Metric, _ = f.GetString("metric")
-		o.Output, _ = f.GetString("output")
-		in.Objective = o
-	}
-	if in.Objective != nil {
-		if f.Changed("goal") {
-			in.Objective.Goal, _ = f.GetString("goal")
-		}
-		if f.Changed("value") {
-			in.Objective.Value, _ = f.GetString("value")
-		}
-	}
-	return in, nil
-}
-
-func stoppingOf(cmd *cobra.Command) *contract.SweepStopping {
-	s := &contract.SweepStopping{}
-	s.Rule, _ = cmd.Flags().GetString("early-stopping")
-	s.MinStep, _ = cmd.Flags().GetInt64("min-step")
-	return s
-}
-
 // writePreview prints what would happen to a sweep.
 func writePreview(out io.Writer, p contract.SweepPreview) error {
 	if !p.Valid {
@@ -304,7 +225,7 @@ func writePreview(out io.Writer, p contract.SweepPreview) error {
 		if err != nil {
 			return fmt.Errorf("print values: %w", err)
 		}
-		fmt.Fprintf(table, "Run %d\t%s\n", i, raw)
+		fmt.Fprintf(table, "Run %d\t%s\n", i+1, raw)
 	}
 	for _, w := range p.Warnings {
 		fmt.Fprintf(table, "Note\t%s\n", w)
@@ -381,12 +302,12 @@ func writeSweep(out io.Writer, sw contract.SweepDetail) error {
 	}
 	fmt.Fprintln(table, strings.Join(slices.Concat([]string{"RANK", "RUN", "STATE", "OBJECTIVE"}, paths, []string{"EXECUTION"}), "\t"))
 	for _, r := range sw.RunList {
-		row := []string{"", strconv.Itoa(r.Index), r.State, ""}
+		row := []string{"", strconv.Itoa(r.Index + 1), r.State, ""}
 		if r.Rank > 0 && r.Objective != nil {
 			row[0], row[3] = strconv.Itoa(r.Rank), strconv.FormatFloat(*r.Objective, 'g', 6, 64)
 		}
 		for _, path := range paths {
-			row = append(row, fmt.Sprint(r.Values[path]))
+			row = append(row, valueText(r.Values[path]))
 		}
 		if r.ExecutionID != nil {
 			row = append(row, r.ExecutionID.String())
@@ -394,4 +315,15 @@ func writeSweep(out io.Writer, sw contract.SweepDetail) error {
 		fmt.Fprintln(table, strings.Join(row, "\t"))
 	}
 	return table.Flush()
+}
+
+// valueText is a value of a run. Runs have none for an input that the space gained later.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	}
+	return jsonText(v)
 }

@@ -2,9 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 func TestSweepFlags(t *testing.T) {
@@ -46,4 +51,42 @@ func TestSweepFlags(t *testing.T) {
 		_, err := parse(flag)
 		require.ErrorContains(t, err, want, flag)
 	}
+}
+
+// TestFlagsReplaceWhatTheFileHas: flags change single values of a sweep file, and nothing that a file or a
+// flag says is ignored.
+func TestFlagsReplaceWhatTheFileHas(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "sweep.yaml")
+	read := func(text string, args ...string) (string, error) {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		cmd := newSweepCreateCommand()
+		require.NoError(t, cmd.ParseFlags(args))
+		in, err := (&client{}).sweepOf(cmd, file)
+		raw, _ := json.Marshal(in)
+		return string(raw), err
+	}
+	const text = `{workflow: w, inputs: {data: a, epochs: 3}, space: [{path: lr, kind: values, values: [1]}, {path: n, kind: int, from: 1, to: 2}], early_stopping: {rule: median, min_runs: 3}}`
+	got, err := read(text, "-i", "epochs=5", "--values=lr=2", "--min-step=4")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"workflow": "w", "inputs": {"data": "a", "epochs": 5}, "space": [{"path": "n", "kind": "int", "from": 1, "to": 2}, {"path": "lr", "kind": "values", "values": [2]}],
+		"early_stopping": {"rule": "median", "min_runs": 3, "min_step": 4}}`, got)
+	_, err = read(`{workflow: w, paralelism: 2}`)
+	require.ErrorContains(t, err, `unknown field "paralelism"`)
+	_, err = read(`{workflow: w}`, "--min-step=4")
+	require.EqualError(t, err, "--min-step needs --early-stopping")
+	_, err = read(`{workflow: w}`, "--goal=min")
+	require.EqualError(t, err, "--goal and --value need --metric or --output")
+}
+
+// TestTableOfRuns: runs have the numbers that the page and the names of the executions have.
+func TestTableOfRuns(t *testing.T) {
+	t.Parallel()
+	sw := contract.SweepDetail{SweepBody: contract.SweepBody{Space: []contract.SweepParameter{{Path: "n"}, {Path: "net"}}}}
+	sw.RunList = []contract.SweepRun{{Index: 0, State: "SUCCEEDED", Values: map[string]any{"n": 1000000.0}}, {Index: 1, State: "RUNNING", Values: map[string]any{"n": 2.0, "net": []any{8.0, 8.0}}}}
+	var out strings.Builder
+	require.NoError(t, writeSweep(&out, sw))
+	require.Contains(t, out.String(), "1    SUCCEEDED             1000000")
+	require.NotContains(t, out.String(), "nil")
+	require.Contains(t, out.String(), "[8,8]")
 }

@@ -140,6 +140,9 @@ func (c *change) move(ctx context.Context, to Stage, reason, approved string) er
 			if err != nil {
 				return fmt.Errorf("archive %s: %w", old.Ref(), err)
 			}
+			if err := c.q.CloseModelRequests(ctx, c.subject.Name, now, old.ID); err != nil {
+				return err
+			}
 			if err := c.noteStage(ctx, old.Entry, new(string(Archived)), "archived", "replaced by "+c.entry.Version, "", map[string]any{"stage": Production}, map[string]any{"stage": Archived}); err != nil {
 				return err
 			}

@@ -267,6 +267,11 @@ func (s *Service) events(ctx context.Context, subject auth.Subject, m *Model) er
 		if err != nil {
 			return err
 		}
+		if q.Stage == Production {
+			if err := s.judgeAgain(ctx, &q, r.EntryID, subject.ProjectID, m); err != nil {
+				return err
+			}
+		}
 		m.Requests = append(m.Requests, q)
 	}
 	history, err := s.queries.ModelHistory(ctx, subject.ProjectID, m.Name, historyRows)
@@ -276,6 +281,28 @@ func (s *Service) events(ctx context.Context, subject auth.Subject, m *Model) er
 	for _, h := range history {
 		m.History = append(m.History, Event{Version: h.Version, Action: h.Action, Detail: h.Detail, Reason: h.Reason, By: h.ByName, At: h.At.UTC()})
 	}
+	return nil
+}
+
+// judgeAgain applies the current rules to an open request: another version may be in production since it
+// was made.
+func (s *Service) judgeAgain(ctx context.Context, q *Request, entry, project uuid.UUID, m *Model) error {
+	row, err := s.queries.ModelVersion(ctx, entry, project)
+	if db.IsNoRows(err) {
+		return nil // deleted in the meantime
+	}
+	if err != nil {
+		return fmt.Errorf("version of request %s: %w", q.ID, err)
+	}
+	version, err := versionOf(row, nil)
+	if err != nil {
+		return err
+	}
+	var current *catalogue.Entry
+	if m.Production != nil {
+		current = &m.Production.Entry
+	}
+	q.Checks = Judge(m.Policy.Rules, version.Entry, current)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package registry_test
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -145,6 +146,15 @@ func TestAnotherPersonApproves(t *testing.T) {
 	require.NoError(t, b.registry.Decide(b.mia, leave.ID, registry.Withdraw, ""))
 	require.Equal(t, map[string]registry.Stage{"1": registry.Production}, b.stages())
 	require.Empty(t, b.model().Requests)
+
+	_, err = b.registry.Move(b.mia, "net", "1", registry.None, "")
+	require.NoError(t, err)
+	b.register("2", 0.91, "")
+	better, err := b.registry.Move(b.mia, "net", "2", registry.Production, "better")
+	require.NoError(t, err)
+	require.NoError(t, b.registry.Decide(b.jon, better.ID, registry.Approve, ""))
+	require.Equal(t, map[string]registry.Stage{"1": registry.Archived, "2": registry.Production}, b.stages())
+	require.Empty(t, b.model().Requests, "the version has moved, so the request to move it is withdrawn")
 }
 
 func TestRulesProposeBetterVersions(t *testing.T) {
@@ -168,10 +178,41 @@ func TestRulesProposeBetterVersions(t *testing.T) {
 	require.Equal(t, "4", open[0].Version)
 	require.Equal(t, []registry.Check{{Text: "accuracy at least as high as in production, on the same test set", OK: true, Detail: "0.9, 0.9 in production"}}, open[0].Checks)
 
+	b.register("5", 0.95, "test@1")
+	newest := b.model().Requests[0]
+	require.Equal(t, "5", newest.Version)
+	require.NoError(t, b.registry.Decide(b.jon, newest.ID, registry.Approve, ""))
+	open = b.model().Requests
+	require.Len(t, open, 1)
+	require.Equal(t, "4", open[0].Version)
+	require.False(t, open[0].Checks[0].OK, "a better version is in production now")
+	require.Equal(t, "0.9, 0.95 in production", open[0].Checks[0].Detail)
+
 	require.NoError(t, b.registry.SetPolicy(b.admin, "net", registry.Policy{}))
 	require.False(t, b.model().Policy.Approval, "the model has its own policy")
 	err := b.registry.SetPolicy(b.admin, "", registry.Policy{Rules: []registry.Rule{{Better: "best", Margin: -1}}})
 	require.Len(t, apperr.FieldsOf(err), 3)
+}
+
+// TestMarginsIgnoreRounding: 0.7 is 0.1 more than 0.6, although the difference of the two floating-point
+// numbers is less.
+func TestMarginsIgnoreRounding(t *testing.T) {
+	t.Parallel()
+	entry := func(value float64) catalogue.Entry {
+		return catalogue.Entry{Facts: catalogue.Facts{Metrics: map[string]float64{"m": value}}}
+	}
+	for _, c := range []struct {
+		better              string
+		margin, before, now float64
+		ok                  bool
+	}{
+		{registry.Higher, 0.1, 0.6, 0.7, true}, {registry.Higher, 0.1, 0.6, 0.699, false}, {registry.Lower, 0.01, 0.35, 0.34, true}, {registry.Lower, 0.01, 0.35, 0.3401, false},
+		{registry.Higher, 0, 0.6, 0.6, true}, {registry.Higher, 0, 0.6, math.Nextafter(0.6, 0), false},
+	} {
+		before := entry(c.before)
+		checks := registry.Judge([]registry.Rule{{Metric: "m", Better: c.better, Margin: c.margin}}, entry(c.now), &before)
+		require.Equal(t, c.ok, checks[0].OK, "%+v", c)
+	}
 }
 
 func TestAliases(t *testing.T) {

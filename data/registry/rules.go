@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,9 @@ func Judge(rules []Rule, candidate catalogue.Entry, current *catalogue.Entry) []
 	return checks
 }
 
+// rounding is the relative error of a difference of two metrics: 0.7 is not quite 0.1 more than 0.6.
+const rounding = 1e-12
+
 func (r Rule) judge(candidate catalogue.Entry, current *catalogue.Entry) Check {
 	c := Check{Text: r.Text()}
 	value, ok := candidate.Metrics()[r.Metric]
@@ -66,7 +70,7 @@ func (r Rule) judge(candidate catalogue.Entry, current *catalogue.Entry) Check {
 	if r.Better == Lower {
 		gain = -gain
 	}
-	c.OK = gain >= r.Margin
+	c.OK = gain >= r.Margin || r.Margin > 0 && r.Margin-gain <= rounding*math.Max(math.Abs(value), math.Abs(before))
 	c.Detail = fmt.Sprintf("%s, %s in production", number(value), number(before))
 	return c
 }

@@ -31,6 +31,7 @@ type CurveQuery struct {
 	Axis    Axis
 	Buckets int // at most; each has its lowest and its highest point
 	Series  []SeriesRef
+	Tags    []map[string]string // of Series; nil selects the series of the attempts with any tags
 }
 
 // SeriesRef names the series of an attempt.
@@ -59,9 +60,9 @@ func (s *Service) Curves(ctx context.Context, q CurveQuery) (curves []Curve, par
 	if err != nil || len(q.Series) == 0 {
 		return nil, false, err
 	}
-	r := curveReader{s: s, q: q, executions: executions, projects: projects, committed: s.spool.Committed(), series: map[SeriesRef]bool{}, found: map[acrossID]map[int64]*extremes{}}
-	for _, ref := range q.Series {
-		r.series[ref] = true
+	r := curveReader{s: s, q: q, executions: executions, projects: projects, committed: s.spool.Committed(), series: map[SeriesRef]map[string]bool{}, found: map[acrossID]map[int64]*extremes{}}
+	if err := r.choose(); err != nil {
+		return nil, false, err
 	}
 	var late []latePoint
 	err = s.spooledAcross(executions, projects, r.committed, func(id acrossID, p *point) {
@@ -78,7 +79,7 @@ func (s *Service) Curves(ctx context.Context, q CurveQuery) (curves []Curve, par
 		return nil, false, err
 	}
 	for _, p := range late {
-		if r.series[SeriesRef{p.id.execution, p.id.node, p.id.attempt}] {
+		if r.chosen(p.id) {
 			r.add(p.id, Extreme{p.x, p.y}, Extreme{p.x, p.y})
 		}
 	}
@@ -100,8 +101,33 @@ type curveReader struct {
 	executions, projects []uuid.UUID
 	committed            uint64
 	least, width         float64
-	series               map[SeriesRef]bool
+	series               map[SeriesRef]map[string]bool // by the text of tags; nil is any
 	found                map[acrossID]map[int64]*extremes
+}
+
+// choose fills the selection of series.
+func (r *curveReader) choose() error {
+	for i, ref := range r.q.Series {
+		if r.q.Tags == nil {
+			r.series[ref] = nil
+			continue
+		}
+		if r.series[ref] == nil {
+			r.series[ref] = map[string]bool{}
+		}
+		tags, err := encodeTags(r.q.Tags[i])
+		if err != nil {
+			return fmt.Errorf("tags of %s: %w", r.q.Name, err)
+		}
+		r.series[ref][tags] = true
+	}
+	return nil
+}
+
+// chosen is whether the query selects a series.
+func (r *curveReader) chosen(id acrossID) bool {
+	tags, ok := r.series[SeriesRef{id.execution, id.node, id.attempt}]
+	return ok && (tags == nil || tags[id.tags])
 }
 
 // x is the position of a point of the spool on the axis.
@@ -161,7 +187,12 @@ func (r *curveReader) add(id acrossID, low, high Extreme) {
 func (r *curveReader) curves() []Curve {
 	var out []Curve
 	ids := slices.SortedFunc(maps.Keys(r.found), compareAcross)
+	done := map[SeriesRef]bool{}
 	for _, ref := range r.q.Series {
+		if done[ref] {
+			continue
+		}
+		done[ref] = true
 		for _, id := range ids {
 			buckets := r.found[id]
 			if id.execution != ref.ExecutionID || id.node != ref.NodeIndex || id.attempt != ref.Attempt {

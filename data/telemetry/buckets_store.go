@@ -75,7 +75,7 @@ func (r *curveReader) storedSeries(ctx context.Context) (storedSeries, error) {
 			distinct[i][h]++
 		}
 		id.node, id.attempt = int(node), int(attempt)
-		if r.series[SeriesRef{id.execution, id.node, id.attempt}] {
+		if r.chosen(id) {
 			out.ids, all = append(out.ids, id), append(all, hashes)
 		}
 	}
@@ -159,7 +159,7 @@ func (r *curveReader) storedRange(ctx context.Context, series storedSeries) (low
 		if err := rows.Scan(into[:len(selected)+len(group)]...); err != nil {
 			return 0, 0, err //nolint:wrapcheck // as above
 		}
-		if count == 0 || series.key != byExecution && !r.series[SeriesRef{execution, int(node), int(attempt)}] {
+		if _, ok := r.series[SeriesRef{execution, int(node), int(attempt)}]; count == 0 || series.key != byExecution && !ok {
 			continue
 		}
 		if stepless == 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -35,6 +36,7 @@ type Curve struct {
 	Attempt   int
 	Tags      map[string]string
 	Points    []telemetry.Extreme // time is in seconds
+	Last      float64             // the last of all values, which Points can lack
 }
 
 // Curves are the curves of a metric of several executions.
@@ -65,35 +67,45 @@ func (s *Service) Curves(ctx context.Context, r CurvesRequest) (Curves, error) {
 	if err != nil {
 		return Curves{}, err //nolint:wrapcheck // it names its context
 	}
-	refs := seriesOf(totals.List)
-	out := Curves{Executions: list, Of: len(refs)}
+	drawn, of := drawnOf(totals.List)
+	out := Curves{Executions: list, Of: of}
 	out.Live = slices.ContainsFunc(list, func(e query.Execution) bool { return !e.Status.Ended() })
-	read, partial, err := s.Telemetry.Curves(ctx, telemetry.CurveQuery{
-		Places: placesOf(list), Origins: origins(list), Name: r.Metric, Axis: r.Axis, Buckets: max(r.Points/2, 1), Series: refs[:min(len(refs), maxCurves)],
-	})
+	q := telemetry.CurveQuery{Places: placesOf(list), Origins: origins(list), Name: r.Metric, Axis: r.Axis, Buckets: max(r.Points/2, 1)}
+	for _, t := range drawn {
+		q.Series, q.Tags = append(q.Series, telemetry.SeriesRef{ExecutionID: t.ExecutionID, NodeIndex: t.NodeIndex, Attempt: t.Attempt}), append(q.Tags, t.Tags)
+	}
+	read, partial, err := s.Telemetry.Curves(ctx, q)
 	if err != nil {
 		return Curves{}, err //nolint:wrapcheck // as above
 	}
 	out.Partial = partial || totals.Partial
-	out.Curves, err = s.named(ctx, ids, read, r.Axis)
+	out.Curves, err = s.named(ctx, ids, read, drawn, r.Axis)
 	return out, err
 }
 
 // maxSeries limits the series of an execution that report one metric.
 const maxSeries = 10_000
 
-// seriesOf are the attempts that report a metric, without repetitions by tags.
-func seriesOf(totals []telemetry.Total) []telemetry.SeriesRef {
-	var refs []telemetry.SeriesRef
-	known := make(map[telemetry.SeriesRef]bool, len(totals))
+// drawnOf are the series of the first curves of a metric. of is the number of all its curves: those of
+// the attempts of a node are one.
+func drawnOf(totals []telemetry.Total) (drawn []telemetry.Total, of int) {
+	type line struct {
+		execution uuid.UUID
+		node      int
+		tags      string
+	}
+	known := make(map[line]bool, len(totals))
 	for _, t := range totals {
-		ref := telemetry.SeriesRef{ExecutionID: t.ExecutionID, NodeIndex: t.NodeIndex, Attempt: t.Attempt}
-		if !known[ref] {
-			known[ref] = true
-			refs = append(refs, ref)
+		one := line{t.ExecutionID, t.NodeIndex, fmt.Sprintf("%q", t.Tags)}
+		if _, ok := known[one]; !ok {
+			known[one] = of < maxCurves
+			of++
+		}
+		if known[one] {
+			drawn = append(drawn, t)
 		}
 	}
-	return refs
+	return drawn, of
 }
 
 // origins are when executions began, for the axis of relative time.
@@ -108,8 +120,8 @@ func origins(list []query.Execution) []time.Time {
 	return begins
 }
 
-// named adds the names of nodes to curves, and converts times to seconds.
-func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.Curve, axis telemetry.Axis) ([]Curve, error) {
+// named adds the names of nodes and the last values to curves, and converts times to seconds.
+func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.Curve, drawn []telemetry.Total, axis telemetry.Axis) ([]Curve, error) {
 	addresses := make([]query.NodeAddress, len(read))
 	for i, c := range read {
 		addresses[i] = query.NodeAddress{Execution: c.ExecutionID, Index: c.NodeIndex}
@@ -125,7 +137,7 @@ func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.C
 				c.Points[p].X /= 1e6
 			}
 		}
-		next := Curve{Execution: c.ExecutionID, Index: slices.Index(ids, c.ExecutionID), Node: names[addresses[i]], Attempt: c.Attempt, Tags: c.Tags, Points: c.Points}
+		next := Curve{Execution: c.ExecutionID, Index: slices.Index(ids, c.ExecutionID), Node: names[addresses[i]], Attempt: c.Attempt, Tags: c.Tags, Points: c.Points, Last: lastOf(drawn, c)}
 		same := func(o Curve) bool {
 			return o.Execution == next.Execution && o.Node == next.Node && maps.Equal(o.Tags, next.Tags)
 		}
@@ -136,6 +148,15 @@ func (s *Service) named(ctx context.Context, ids []uuid.UUID, read []telemetry.C
 		out = append(out, next)
 	}
 	return out, nil
+}
+
+func lastOf(totals []telemetry.Total, c telemetry.Curve) float64 {
+	for _, t := range totals {
+		if t.ExecutionID == c.ExecutionID && t.NodeIndex == c.NodeIndex && t.Attempt == c.Attempt && maps.Equal(t.Tags, c.Tags) {
+			return float64(t.Last)
+		}
+	}
+	return math.NaN()
 }
 
 // continued joins a curve with that of another attempt: the points of the earlier attempt count
@@ -172,6 +193,7 @@ func (c Curves) Frame(slots int, keys []string) curve.Frame {
 	for i := range f.Lines {
 		at := c.Curves[i].Index
 		f.Lines[i].Name, f.Lines[i].Index, f.Lines[i].Style = names[i], at, styles[at].Part(parts[i], of)
+		f.Lines[i].Last = c.Curves[i].Last
 	}
 	if keys == nil {
 		return f

@@ -103,17 +103,11 @@ func (s *Service) seriesPaths(ctx context.Context, totals []telemetry.Total) ([]
 	if err != nil {
 		return nil, err
 	}
-	nodes := map[string]map[string]bool{}
-	for i, t := range totals {
-		if nodes[t.Name] == nil {
-			nodes[t.Name] = map[string]bool{}
-		}
-		nodes[t.Name][names[addresses[i]]] = true
-	}
+	several := reportedBySeveral(totals, names)
 	paths := make([]string, len(totals))
 	for i, t := range totals {
 		paths[i] = t.Name
-		if len(nodes[t.Name]) > 1 {
+		if several[t.Name] {
 			paths[i] = names[addresses[i]] + "." + t.Name
 		}
 		if len(t.Tags) > 0 {
@@ -121,6 +115,25 @@ func (s *Service) seriesPaths(ctx context.Context, totals []telemetry.Total) ([]
 		}
 	}
 	return paths, nil
+}
+
+// reportedBySeveral are the metrics that several nodes of one execution report. A node that has another
+// name in another version of the workflow is no second one.
+func reportedBySeveral(totals []telemetry.Total, names map[query.NodeAddress]string) map[string]bool {
+	type metric struct {
+		execution uuid.UUID
+		name      string
+	}
+	first, several := map[metric]string{}, map[string]bool{}
+	for _, t := range totals {
+		key, node := metric{t.ExecutionID, t.Name}, names[query.NodeAddress{Execution: t.ExecutionID, Index: t.NodeIndex}]
+		if known, ok := first[key]; !ok {
+			first[key] = node
+		} else if known != node {
+			several[t.Name] = true
+		}
+	}
+	return several
 }
 
 // tagText is the tags of a series: {fold=1, split=val}.

@@ -24,7 +24,8 @@ const (
 	maxAnswer = 4 << 20     // bytes
 	maxLimit  = time.Minute // more than a definition allows
 	minFresh  = 10 * time.Second
-	maxKept   = 200 // answers
+	maxKept   = 200      // answers
+	maxBytes  = 64 << 20 // of all kept answers
 	maxAge    = 24 * time.Hour
 )
 
@@ -60,6 +61,7 @@ type web struct {
 
 	mu      sync.Mutex
 	kept    map[string]*answer
+	bytes   int // of kept
 	loading map[string]bool
 }
 
@@ -170,21 +172,29 @@ func (w *web) fetch(ctx context.Context, source typeregistry.Resolved) (*answer,
 	return found, nil
 }
 
-// keep caches a response, and drops the oldest if there are too many.
+// keep caches a response, and drops the oldest if there are too many or they are too large.
 func (w *web) keep(address string, found *answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.drop(address)
 	w.kept[address] = found
-	if len(w.kept) <= maxKept {
-		return
-	}
-	oldest := address
-	for name, a := range w.kept {
-		if a.at.Before(w.kept[oldest].at) {
-			oldest = name
+	w.bytes += len(found.body)
+	for len(w.kept) > maxKept || w.bytes > maxBytes {
+		oldest := address
+		for name, a := range w.kept {
+			if a.at.Before(w.kept[oldest].at) {
+				oldest = name
+			}
 		}
+		w.drop(oldest)
 	}
-	delete(w.kept, oldest)
+}
+
+func (w *web) drop(address string) {
+	if a := w.kept[address]; a != nil {
+		w.bytes -= len(a.body)
+		delete(w.kept, address)
+	}
 }
 
 // refusedAnswer is the error for a response that is not a list of options.

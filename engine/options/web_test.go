@@ -211,3 +211,16 @@ func TestHostsAreAllowedByName(t *testing.T) {
 		require.Equal(t, want, allows(list, parsed), address)
 	}
 }
+
+// TestLargeAnswersLeaveTheCache: the cache has a limit in bytes, too.
+func TestLargeAnswersLeaveTheCache(t *testing.T) {
+	t.Parallel()
+	w := newWeb(Config{})
+	for i := range int64(20) {
+		w.keep(fmt.Sprint(i), &answer{body: make([]byte, maxAnswer), at: time.Unix(i, 0)})
+		w.keep(fmt.Sprint(i), &answer{body: make([]byte, maxAnswer), at: time.Unix(i, 0)})
+	}
+	require.Len(t, w.kept, maxBytes/maxAnswer)
+	require.NotNil(t, w.known("19"))
+	require.Nil(t, w.known("0"))
+}

@@ -84,6 +84,8 @@ func comparedWith(path string, op Op, v Value) string {
 		return pathContains(path, v.Text)
 	case op == Lacks:
 		return "(exists(" + path + ") && !" + pathContains(path, v.Text) + ")"
+	case op == Differs: // of a list, no entry equals the value
+		return "(exists(" + path + ") && !(" + comparedWith(path, Equal, v) + "))"
 	case v.Type == Time:
 		return path + " " + operator + " " + number(float64(v.Time.UnixMicro())/1e6)
 	case v.Type == Number || v.Type == Span:

@@ -146,6 +146,8 @@ func TestErrorsNameThePlaceAndASuggestion(t *testing.T) {
 		"since:soon":                   {Column: 7, Length: 4, Word: "soon", Message: `"soon" is not a time. Enter a date such as 2026-11-08, or a duration such as 7d.`},
 		"duration > long":              {Column: 12, Length: 4, Word: "long", Message: `"long" is not a duration. Enter one such as 90s, 10m or 2h.`},
 		"state in (failed":             {Column: 10, Length: 1, Word: "(", Message: "This ( has no matching )."},
+		"created = 2026-11-08":         {Column: 9, Length: 1, Word: "=", Message: "created is a time: compare it with < or >."},
+		"finished != today":            {Column: 10, Length: 2, Word: "!=", Message: "finished is a time: compare it with < or >."},
 		"lr ! 1":                       {Column: 4, Length: 1, Word: "!", Message: "! is not an operator. Use != or !~."},
 	} {
 		_, err := search.Parse(query, search.Context{Names: names(), Now: now})
@@ -161,6 +163,8 @@ func TestErrorsNameThePlaceAndASuggestion(t *testing.T) {
 	require.ErrorContains(t, err, "too many conditions")
 	_, err = search.Parse("lr in (1"+strings.Repeat(",1", search.MaxConditions)+")", search.Context{Names: names(), Now: now})
 	require.ErrorContains(t, err, "too many conditions")
+	_, err = search.Parse(strings.Repeat("ä", search.MaxLength), search.Context{Names: names(), Now: now})
+	require.NoError(t, err, "it counts characters")
 	_, err = search.Parse(strings.Repeat("x", search.MaxLength+1), search.Context{Names: names(), Now: now})
 	require.ErrorContains(t, err, "too long")
 }

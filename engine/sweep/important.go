@@ -19,6 +19,7 @@ type ranked struct {
 	runs  int
 	space int
 	at    time.Time // the latest end of a run
+	sum   float64   // of the objectives: the last values of a run can arrive after its end
 	found Importances
 }
 
@@ -53,6 +54,9 @@ func (s *Service) importance(sw Sweep, runs []Run) Importances {
 		}
 		return !use
 	})
+	for _, r := range runs {
+		key.sum += *r.Objective
+	}
 	key.runs = len(runs)
 	if known, ok := s.known(sw.ID, key); ok {
 		return known
@@ -71,7 +75,7 @@ func (s *Service) known(id uuid.UUID, key ranked) (Importances, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, ok := s.ranked[id]
-	return k.found, ok && k.runs == key.runs && k.space == key.space && k.at.Equal(key.at)
+	return k.found, ok && k.runs == key.runs && k.space == key.space && k.at.Equal(key.at) && k.sum == key.sum
 }
 
 func hasAll(parameters []space.Parameter, values space.Combination) bool {

@@ -51,6 +51,12 @@ func TestAGridRunsEachCombinationOnce(t *testing.T) {
 	require.Equal(t, "x", found.Parameters[0].Path)
 	require.Greater(t, found.Parameters[0].Share, 0.9)
 	require.Nil(t, found.Parameters[1].Correlation, "words have no order")
+
+	_, err = b.pool.Exec(b.ctx, "UPDATE input_sweep_runs SET objective = CASE chosen->>'mode' WHEN 'fast' THEN 1 ELSE 0 END WHERE sweep_id = $1", sw.ID)
+	require.NoError(t, err)
+	found, err = b.sweeps.Importance(b.ctx, sw.ID)
+	require.NoError(t, err)
+	require.Equal(t, "mode", found.Parameters[0].Path, "values that arrive after the end of the runs count")
 }
 
 // TestKillsLoseAndDoubleNothing stops the driver at every point of its work, as a kill does, and

@@ -96,6 +96,9 @@ func (h *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		if c.baseline != "" { // it can be a part of the ID
+			c.baseline = c.ids[compared.Baseline].String()
+		}
 		m.Chosen, m.Notes, m.Heading = true, compared.Notes, "Compare "+units.Plural(len(c.ids), "execution", "executions")
 		m.Legend, m.Table = h.legend(r, c, compared), table(r.Context(), c, compared)
 		m.Table.Runs = m.Legend.Runs

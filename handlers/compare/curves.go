@@ -70,13 +70,14 @@ type frameBody struct {
 }
 
 type lineBody struct {
-	Name  string  `json:"name"`
-	Run   string  `json:"run,omitempty"` // the ID of the execution; "" for a group
-	Color int     `json:"color"`         // from 0; -1 is gray
-	Dash  int     `json:"dash"`
-	Y     figures `json:"y"`
-	Low   figures `json:"low,omitempty"`
-	High  figures `json:"high,omitempty"`
+	Name  string   `json:"name"`
+	Run   string   `json:"run,omitempty"` // the ID of the execution; "" for a group
+	Color int      `json:"color"`         // from 0; -1 is gray
+	Dash  int      `json:"dash"`
+	Y     figures  `json:"y"`
+	Low   figures  `json:"low,omitempty"`
+	High  figures  `json:"high,omitempty"`
+	Last  *float64 `json:"last,omitempty"` // of all values, which y can lack
 }
 
 // figures are values with six digits, so that charts of many curves stay small.
@@ -169,6 +170,9 @@ func bodyOf(f curve.Frame, read comparison.Curves, c choice, zone *time.Location
 	}
 	for _, l := range f.Lines {
 		line := lineBody{Name: l.Name, Color: l.Color, Dash: l.Dash, Y: l.Y, Low: l.Low, High: l.High}
+		if !math.IsNaN(l.Last) && !math.IsInf(l.Last, 0) {
+			line.Last = &l.Last
+		}
 		if l.High == nil {
 			line.Run = c.ids[l.Index].String()
 		}

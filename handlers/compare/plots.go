@@ -143,7 +143,7 @@ func column(r sheet.Row) (views.PlotColumn, bool) {
 	for _, cell := range r.Cells {
 		v, ok := sheet.Number(cell.Value)
 		switch {
-		case !cell.Present:
+		case !cell.Present, !ok && r.Section == sheet.Metrics: // NaN and the infinities have no place on an axis
 			v = math.NaN()
 		case !ok:
 			numbers = false

@@ -17,7 +17,6 @@ import (
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 	"github.com/flowforge/flowforge/views/forms"
-	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -48,7 +47,7 @@ func (h *sweepPages) changed(r *http.Request, sent url.Values) (*changeDraft, er
 	c := &changeDraft{sweep: sw, values: sent}
 	if sent == nil {
 		d.kept = d.newSweepDraft(h.Forms.Env(r)).fill(sw)
-		c.values = url.Values{"name": {sw.Name}, "runs": {strconv.Itoa(sw.Planned)}, "parallelism": {strconv.Itoa(sw.Parallelism)}, "gpu_hours": {ui.Float(sw.GPUHours)}}
+		c.values = url.Values{"name": {sw.Name}, "runs": {strconv.Itoa(sw.Planned)}, "parallelism": {strconv.Itoa(sw.Parallelism)}, "gpu_hours": {plainNumber(sw.GPUHours)}}
 	}
 	c.sweepDraft = d.newSweepDraft(h.Forms.Env(r))
 	return c, nil
@@ -114,7 +113,7 @@ func (c *changeDraft) edit() sweep.Edit {
 	hours, err := strconv.ParseFloat(get("gpu_hours"), 64)
 	if err != nil {
 		c.errors["gpu_hours"] = fmt.Sprintf("%q is not a number. Enter GPU-hours such as 8 or 0.5, or 0.", get("gpu_hours"))
-	} else if ui.Float(hours) != ui.Float(c.sweep.GPUHours) {
+	} else if hours != c.sweep.GPUHours {
 		e.GPUHours = &hours
 	}
 	spec := sweep.Spec{}

@@ -325,7 +325,7 @@ func (s *sweepDraft) fill(sw sweep.Sweep) url.Values {
 	whole("min_runs", int64(sw.EarlyStopping.MinRuns))
 	whole("factor", int64(sw.EarlyStopping.Factor))
 	if sw.GPUHours > 0 {
-		set("gpu_hours", ui.Float(sw.GPUHours))
+		set("gpu_hours", plainNumber(sw.GPUHours))
 	}
 	if o := sw.Objective; o != nil {
 		kind := "metric"
@@ -339,6 +339,9 @@ func (s *sweepDraft) fill(sw sweep.Sweep) url.Values {
 	}
 	return out
 }
+
+// plainNumber is a number as a control contains it: without separators and exponents.
+func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // firstRuns are the values of the first runs as a table.
 func firstRuns(order []space.Parameter, first []space.Combination) (columns []string, rows [][]string) {

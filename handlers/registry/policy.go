@@ -2,6 +2,7 @@ package registry
 
 import (
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -79,7 +80,7 @@ func parseRules(text string) (rules []registry.Rule, problem string) {
 		words := strings.Fields(line)
 		if len(words) == 4 && words[2] == "by" {
 			margin, err := strconv.ParseFloat(words[3], 64)
-			if err != nil || margin < 0 || margin != margin {
+			if err != nil || !(margin >= 0) || math.IsInf(margin, 0) {
 				return nil, fmt.Sprintf("Line %d: %s is not a number of 0 or more. Enter a margin such as 0.01.", n, words[3])
 			}
 			r.Margin, words = margin, words[:2]

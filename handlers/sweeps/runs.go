@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,16 +102,20 @@ func (h *Pages) nameRuns(ctx context.Context, rows []views.SweepRunRow) error {
 }
 
 // runTableURL is the table of the runs with the varied inputs and the objective, the best first, and
-// the curves of the objective. There, people filter, tag and compare the runs.
+// the curves of the objective. There, people filter, tag and compare the runs. The table has no columns
+// for what no run has yet.
 func runTableURL(s sweep.Sweep) string {
 	q := url.Values{"where": {"sweep = " + s.ID.String()}}
 	var columns []string
 	for _, p := range s.Space {
-		columns = append(columns, "inputs."+p.Path)
+		column := "inputs." + tablePath(s.Inputs, p)
+		if launched := s.Counts.Created > s.Counts.Waiting+s.Counts.Refused; launched && column != "inputs." && !slices.Contains(columns, column) {
+			columns = append(columns, column)
+		}
 	}
 	var result string
 	switch o := s.Objective; {
-	case o == nil:
+	case o == nil || s.Best == nil:
 	case o.Metric == "":
 		result = "outputs." + o.Output
 	case o.Value == sweep.LastValue:
@@ -133,6 +138,28 @@ func runTableURL(s sweep.Sweep) string {
 	}
 	q.Set("columns", strings.Join(columns, ","))
 	return views.ExecutionsURL() + "?" + q.Encode()
+}
+
+// tablePath is the input in whose column the table has a parameter: a list is one value there, and an
+// object has no value of its own.
+func tablePath(inputs map[string]any, p space.Parameter) string {
+	if slices.ContainsFunc(p.Values, func(v any) bool { object, ok := v.(map[string]any); return ok && object["$catalogue"] == nil }) {
+		return ""
+	}
+	names := strings.Split(p.Path, ".")
+	var value any = inputs
+	for i, name := range names {
+		object, _ := value.(map[string]any)
+		if value = object[name]; isList(value) {
+			return strings.Join(names[:i+1], ".")
+		}
+	}
+	return p.Path
+}
+
+func isList(v any) bool {
+	_, ok := v.([]any)
+	return ok
 }
 
 // best adds the actions for the best runs. Deleted executions cannot be compared.

@@ -48,7 +48,7 @@ func TestSilentRunsAreNamed(t *testing.T) {
 // ranks them, in its order, and their curves.
 func TestTheRunTableShowsTheSameResults(t *testing.T) {
 	t.Parallel()
-	s := sweep.Sweep{Space: []space.Parameter{{Path: "lr"}}}
+	s := sweep.Sweep{Space: []space.Parameter{{Path: "lr"}}, Counts: sweep.Counts{Created: 1}, Best: &sweep.Run{}}
 	for _, c := range []struct {
 		objective     *sweep.Objective
 		columns, sort string
@@ -64,6 +64,19 @@ func TestTheRunTableShowsTheSameResults(t *testing.T) {
 		require.Equal(t, c.columns, u.Query().Get("columns"))
 		require.Equal(t, c.sort, u.Query().Get("sort"))
 	}
+	columns := func() string {
+		u, err := url.Parse(runTableURL(s))
+		require.NoError(t, err)
+		require.Empty(t, u.Query().Get("sort"))
+		return u.Query().Get("columns")
+	}
+	s.Best = nil
+	require.Equal(t, "inputs.lr,tags,duration", columns(), "no run has a result")
+	s.Inputs = map[string]any{"net": map[string]any{"layers": []any{map[string]any{"width": json.Number("8")}}}}
+	s.Space = []space.Parameter{{Path: "net.layers.0.width"}, {Path: "net.rate"}, {Path: "data", Values: []any{map[string]any{"$artifact": "x"}}}}
+	require.Equal(t, "inputs.net.layers,inputs.net.rate,tags,duration", columns(), "the table has lists as a whole")
+	s.Counts.Waiting = 1
+	require.Equal(t, "tags,duration", columns(), "no run has started")
 }
 
 // TestResultsDoNotMoveRows: while a page is open, rows stay where they are, new ones follow, and the page

@@ -8,7 +8,7 @@ export function tableOf(lines, swatch, text) {
   const body = table.createTBody();
   for (const line of lines) {
     const values = given(line.y), low = given(line.low ?? line.y), high = given(line.high ?? line.y);
-    const added = row(body, "td", [line.name, text(values.at(-1)), text(Math.min(...low)), text(Math.max(...high)), String(values.length)]);
+    const added = row(body, "td", [line.name, text(line.last ?? values.at(-1)), text(Math.min(...low)), text(Math.max(...high)), String(values.length)]);
     added.cells[0].prepend(swatch(line), " ");
     if (line.run) added.dataset.run = line.run;
   }

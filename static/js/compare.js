@@ -235,7 +235,7 @@ function keys(figure) {
     const value = document.createElement("span");
     value.className = "num";
     value.dataset.value = i;
-    value.textContent = valueText(last(line.y));
+    value.textContent = valueText(last(line));
     key.append(swatch(line), ` ${line.name.slice(start)} `, value);
     holder.append(key);
   });
@@ -272,7 +272,8 @@ function swatch({ color, dash }) {
   return svg;
 }
 
-const last = (values) => values.findLast((v) => v != null);
+// last is the last value of a line. A line of many values does not have all of them.
+const last = ({ y, last: all }) => all ?? y.findLast((v) => v != null);
 
 // before is the value of a line at a position, or the one before it.
 function before(values, at) {
@@ -286,12 +287,12 @@ function readout(figure, plot) {
   const at = plot.cursor.idx == null ? null : plot.cursor.idx + from;
   figure.querySelector("[data-step]").textContent = at == null ? "" : positionText(frame, frame.x[at]);
   for (const out of figure.querySelectorAll("[data-value]")) {
-    const { y } = lines[out.dataset.value];
-    out.textContent = valueText(at == null ? last(y) : before(y, at));
+    const line = lines[out.dataset.value];
+    out.textContent = valueText(at == null ? last(line) : before(line.y, at));
   }
   const one = figure.querySelector("[data-one]");
   const line = lines[focus] ?? lines.find(({ run }) => run && run === pointedRun());
-  if (one) one.textContent = line ? `${line.name} ${valueText(at == null ? last(line.y) : before(line.y, at))}` : crowd(frame, lines);
+  if (one) one.textContent = line ? `${line.name} ${valueText(at == null ? last(line) : before(line.y, at))}` : crowd(frame, lines);
 }
 
 // focused is called when another curve is near the pointer.

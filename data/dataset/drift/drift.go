@@ -2,10 +2,10 @@
 //
 // Drift is the population stability index (PSI) over the parts that a column is divided into: the
 // sum of (q-p)·ln(q/p), where p and q are the shares of a part in the earlier and in the later
-// version. Missing values are a part of their own. A column of numbers or times is divided at the
-// deciles of the earlier version, and a column with few values has a part for each value. Numbers
-// also have the Kolmogorov–Smirnov statistic: the largest difference of the two cumulative
-// distributions.
+// version. Missing values are a part of their own, and so are NaN, infinite numbers and values of
+// another type. A column of numbers or times is divided at the deciles of the earlier version, and a
+// column with few values has a part for each value. Numbers also have the Kolmogorov–Smirnov
+// statistic: the largest difference of the two cumulative distributions.
 package drift
 
 import (
@@ -126,7 +126,7 @@ func column(before, now preview.ColumnProfile) Column {
 		c.Verdict, c.Note = Retyped, fmt.Sprintf("The type is %s instead of %s.", now.Type, before.Type)
 		return c
 	}
-	if before.Count+before.Nulls == 0 || now.Count+now.Nulls == 0 {
+	if rows(before) == 0 || rows(now) == 0 {
 		c.Verdict, c.Note = Unknown, "One of the versions has no values."
 		return c
 	}
@@ -155,9 +155,12 @@ func few(before, now preview.ColumnProfile) bool {
 	return before.Complete && now.Complete && len(before.Top) <= most && len(now.Top) <= most
 }
 
+// rows is how many rows a column has.
+func rows(c preview.ColumnProfile) int64 { return c.Count + c.Nulls + c.Other }
+
 // counted is how many rows the shares of a column come from.
 func counted(c preview.ColumnProfile) float64 {
-	n := float64(c.Count + c.Nulls)
+	n := float64(rows(c))
 	if c.Sampled > 0 && !c.Complete {
 		n = min(n, float64(c.Sampled))
 	}
@@ -199,8 +202,14 @@ func chiSquare99(degrees float64) float64 {
 
 // share is the part of all rows.
 func share(count int64, c preview.ColumnProfile) float64 {
-	return float64(count) / float64(max(c.Count+c.Nulls, 1))
+	return float64(count) / float64(max(rows(c), 1))
 }
+
+// Names of parts.
+const (
+	missing = "missing"
+	invalid = "invalid" // NaN, infinite numbers, and values of another type
+)
 
 // comparedValues is how many frequent values of each version are parts, when there are others.
 const comparedValues = 20
@@ -226,7 +235,8 @@ func byValue(before, now preview.ColumnProfile) []Part {
 			}
 		}
 	}
-	add("missing", share(before.Nulls, before), share(now.Nulls, now))
+	add(missing, share(before.Nulls, before), share(now.Nulls, now))
+	add(invalid, share(before.Other, before), share(now.Other, now))
 	if !before.Complete || !now.Complete {
 		add("all others", max(restBefore, 0), max(restNow, 0))
 	}
@@ -279,7 +289,10 @@ func byDecile(before, now preview.ColumnProfile) []Part {
 		lowBefore, lowNow = highBefore, highNow
 	}
 	if before.Nulls+now.Nulls > 0 {
-		parts = append(parts, Part{"missing", share(before.Nulls, before), share(now.Nulls, now)})
+		parts = append(parts, Part{missing, share(before.Nulls, before), share(now.Nulls, now)})
+	}
+	if before.Other+now.Other > 0 {
+		parts = append(parts, Part{invalid, share(before.Other, before), share(now.Other, now)})
 	}
 	return parts
 }

@@ -100,6 +100,34 @@ func TestMissingValuesAndSchemaAreCompared(t *testing.T) {
 	require.Equal(t, 2, r.Count(drift.Moved))
 }
 
+// TestInvalidValuesMove: numbers that became NaN are a change, whether some or all of them did.
+func TestInvalidValuesMove(t *testing.T) {
+	t.Parallel()
+	column := func(value func(i int) string) preview.Profile {
+		var b strings.Builder
+		b.WriteString("x\n")
+		for i := range 2000 {
+			b.WriteString(value(i) + "\n")
+		}
+		return profile(t, b.String())
+	}
+	numbers := column(func(i int) string { return fmt.Sprintf("%d.5", i) })
+	half := column(func(i int) string {
+		if i%2 == 0 {
+			return "NaN"
+		}
+		return fmt.Sprintf("%d.5", i)
+	})
+	none := column(func(int) string { return "NaN" })
+	for _, now := range []preview.Profile{half, none} {
+		c := drift.Compare(numbers, now).Columns[0]
+		require.Equal(t, drift.Moved, c.Verdict, "%+v", c)
+		require.Contains(t, c.Note, "invalid is new: ")
+	}
+	require.Equal(t, drift.Same, drift.Compare(half, half).Columns[0].Verdict)
+	require.Contains(t, drift.Compare(numbers, half).Columns[0].Note, "invalid is new: 50.0 % of the rows")
+}
+
 func TestTablesWithoutValuesAreNotCompared(t *testing.T) {
 	t.Parallel()
 	r := drift.Compare(profile(t, "a,b\n"), profile(t, "a,b\n1,2\n"))

@@ -18,6 +18,7 @@ type Line struct {
 	Y []float64
 	// Low and High are the range of a group; nil for a single curve.
 	Low, High []float64
+	Last      float64 // of all values, of which Y can be a part; NaN if there is none
 }
 
 // Frame is a chart: positions in increasing order, and lines over them.
@@ -133,7 +134,7 @@ func (f Frame) Group(keys []string) Frame {
 }
 
 func merge(name string, index int, lines [][]float64, n int) Line {
-	l := Line{Name: name, Index: index, Style: groupStyle(index), Y: nothing(n), Low: nothing(n), High: nothing(n)}
+	l := Line{Name: name, Index: index, Style: groupStyle(index), Y: nothing(n), Low: nothing(n), High: nothing(n), Last: math.NaN()}
 	for at := range n {
 		sum, count := 0.0, 0.0
 		for _, y := range lines {

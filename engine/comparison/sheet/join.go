@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Table is a table of texts. Every row has a cell for each column.
@@ -144,6 +145,10 @@ func (t Table) identifies(at int) bool {
 	return true
 }
 
+// digits is what the text of a number is compared by: large numbers differ in more digits than
+// floating-point numbers have.
+func digits(text string) string { return decimal(strings.TrimPrefix(text, "+")) }
+
 // compareCells marks the cells that differ from the first one, and reports whether there are any.
 func compareCells(cells []JoinedCell) bool {
 	differs := false
@@ -156,15 +161,13 @@ func compareCells(cells []JoinedCell) bool {
 			continue
 		}
 		v, err := strconv.ParseFloat(c.Text, 64)
-		if c.Present && isNumber && err == nil {
-			if d := v - first; d != 0 {
-				c.Changed = true
-				if !math.IsNaN(d) && !math.IsInf(d, 0) {
-					c.Delta = &d
-				}
-			}
-		} else {
+		if !c.Present || !isNumber || err != nil {
 			c.Changed = true
+		} else if d := v - first; d != 0 || digits(c.Text) != digits(base.Text) {
+			c.Changed = true
+			if d != 0 && !math.IsNaN(d) && !math.IsInf(d, 0) {
+				c.Delta = &d
+			}
 		}
 		differs = differs || c.Changed
 	}

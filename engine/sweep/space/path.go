@@ -110,8 +110,9 @@ func pathsOf(fields []typeregistry.Field, above string, depth int) (paths []stri
 	return paths
 }
 
-// Apply returns inputs with the values of a combination. Inputs stay as they are. It returns a
-// problem at a path whose surroundings are missing from the inputs, such as an absent item of a list.
+// Apply returns inputs with the values of a combination. They also replace those of inputs with dotted
+// names, which a launch would set last. Inputs stay as they are. It returns a problem at a path
+// whose surroundings are missing from the inputs, such as an absent item of a list.
 func Apply(inputs map[string]any, c Combination) (map[string]any, []typeregistry.Problem) {
 	out := maps.Clone(inputs)
 	if out == nil {
@@ -119,6 +120,7 @@ func Apply(inputs map[string]any, c Combination) (map[string]any, []typeregistry
 	}
 	var problems []typeregistry.Problem
 	for _, path := range slices.Sorted(maps.Keys(c)) {
+		undot(out, path)
 		name, rest, nested := strings.Cut(path, ".")
 		if !nested {
 			out[name] = c[path]
@@ -132,6 +134,23 @@ func Apply(inputs map[string]any, c Combination) (map[string]any, []typeregistry
 		out[name] = changed
 	}
 	return out, problems
+}
+
+// undot removes the inputs with dotted names that set a path, and moves the value around the path of
+// others into the input that it is a part of.
+func undot(inputs map[string]any, path string) {
+	for _, given := range slices.Sorted(maps.Keys(inputs)) {
+		name, rest, dotted := strings.Cut(given, ".")
+		switch {
+		case within(given, path):
+			delete(inputs, given)
+		case dotted && within(path, given):
+			if changed, message := put(inputs[name], strings.Split(rest, "."), inputs[given]); message == "" {
+				inputs[name] = changed
+				delete(inputs, given)
+			}
+		}
+	}
 }
 
 // put returns a copy of v with another value at a path inside it.

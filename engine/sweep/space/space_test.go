@@ -188,6 +188,10 @@ func TestApplyReplacesPartsOfInputs(t *testing.T) {
 	out, problems = space.Apply(nil, space.Combination{"model.width": json.Number("9")})
 	require.Empty(t, problems)
 	require.JSONEq(t, `{"model": {"width": 9}}`, space.Text(out))
+	dotted := map[string]any{"model.width": json.Number("8"), "model.rate.min": json.Number("1"), "model.depth": json.Number("2"), "net.head": map[string]any{"size": json.Number("3"), "bias": true}}
+	out, problems = space.Apply(dotted, space.Combination{"model.width": json.Number("9"), "model.rate": json.Number("0.5"), "net.head.size": json.Number("4")})
+	require.Empty(t, problems)
+	require.JSONEq(t, `{"model": {"width": 9, "rate": 0.5}, "model.depth": 2, "net": {"head": {"size": 4, "bias": true}}}`, space.Text(out), "a launch would let dotted names win")
 }
 
 // TestNumbersAndBack: a combination that was drawn becomes the same numbers again.

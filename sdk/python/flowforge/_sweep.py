@@ -54,11 +54,15 @@ class Sweep:
         return Run(best["execution_id"], self._server) if best else None
 
     def runs(self) -> Any:
-        """Return the runs as a pandas DataFrame, best first, with one column per parameter."""
+        """Return the runs as a pandas DataFrame, best first, with one column per parameter.
+
+        A parameter with the name of another column is prefixed, such as inputs.rank.
+        """
         found = self.refresh()
-        paths = [p["path"] for p in found["space"]]
-        rows: List[Dict[str, Any]] = [{**run, **run["values"]} for run in found["run_list"]]
-        return _table(rows, ["rank", "index", "state", "objective", *paths, "gpu_hours", "execution_id", "message"])
+        first, last = ["rank", "index", "state", "objective"], ["gpu_hours", "execution_id", "message"]
+        names = {p["path"]: f"inputs.{p['path']}" if p["path"] in first + last else p["path"] for p in found["space"]}
+        rows: List[Dict[str, Any]] = [{**run, **{name: run["values"].get(path) for path, name in names.items()}} for run in found["run_list"]]
+        return _table(rows, [*first, *names.values(), *last])
 
     def wait(self, timeout: Optional[float] = None, poll: float = 1.0) -> Sweep:
         """Wait until the sweep has ended, and return it.

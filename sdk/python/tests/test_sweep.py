@@ -68,6 +68,15 @@ def test_a_sweep_sends_its_space(requests: List[Tuple[str, Any]]) -> None:
     assert requests[-1] == ("POST /api/v1/sweeps/7/stop", {"running": "cancel"})
 
 
+def test_the_runs_as_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = {"index": 3, "rank": 1, "state": "SUCCEEDED", "objective": 0.9, "values": {"rank": 16, "lr": 0.1}}
+    found = {"space": [{"path": "rank"}, {"path": "lr"}], "run_list": [run, {"index": 4, "state": "RUNNING", "values": {"rank": 8}}]}
+    monkeypatch.setattr(flowforge.Sweep, "refresh", lambda _: found)
+    frame = flowforge.Sweep("7").runs()
+    assert list(frame.columns) == ["rank", "index", "state", "objective", "inputs.rank", "lr", "gpu_hours", "execution_id", "message"]
+    assert (frame["rank"][0], frame["inputs.rank"][0], frame["lr"][0]) == (1, 16, 0.1)
+
+
 def test_a_task_creates_no_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLOWFORGE_TASK_ID", "x.0.1")
     with pytest.raises(FlowForgeError, match="a task cannot create a sweep"):

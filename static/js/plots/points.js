@@ -113,10 +113,10 @@ export function points(view, figure) {
     return svg("circle", { ...own("pt-live"), cx: px, cy: py, r: 3.5 });
   }
 
-  // bestLine is the best value until each point, as steps.
+  // bestLine is the best value until each point, as steps. Failed and cancelled runs have no rank.
   function bestLine(up, width) {
     const sign = y.better === "min" ? -1 : 1;
-    const rows = order.filter((row) => view.frame.states[row] !== "FAILED").sort((a, b) => x.values[a] - x.values[b]);
+    const rows = order.filter((row) => !["FAILED", "CANCELLED"].includes(view.frame.states[row])).sort((a, b) => x.values[a] - x.values[b]);
     let best = null, path = "", end = null;
     for (const row of rows) {
       if (best != null && sign * (y.values[row] - y.values[best]) <= 0) { end = marks[row].x; continue; }
