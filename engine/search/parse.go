@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
-// Bounds of a query: its bytes, and the depth of its parentheses and nots.
+// Bounds of a query: its characters, and the depth of its parentheses and nots.
 const (
 	MaxLength = 4000
 	maxDepth  = 100
@@ -32,7 +33,7 @@ type Person struct {
 // Parse returns the conditions of a query; no conditions are an empty And. The error is an *Error,
 // or one of [Context.People].
 func Parse(query string, c Context) (Expr, error) {
-	if len(query) > MaxLength {
+	if utf8.RuneCountInString(query) > MaxLength {
 		return nil, &Error{Column: MaxLength, Message: "The query is too long. It can have at most 4,000 characters."}
 	}
 	query = strings.ToValidUTF8(query, "\uFFFD")

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/index"
@@ -17,7 +18,7 @@ import (
 func (h *lists) complete(w http.ResponseWriter, r *http.Request) error {
 	r = h.inProjectOf(r, r.URL.Query().Get("view"))
 	before := r.URL.Query().Get("before")
-	if len(before) > search.MaxLength {
+	if utf8.RuneCountInString(before) > search.MaxLength {
 		return apperr.New(apperr.Invalid, "The query is too long. It can have at most 4,000 characters.")
 	}
 	before = strings.ToValidUTF8(before, "\uFFFD")
