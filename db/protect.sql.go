@@ -62,14 +62,20 @@ func (q *Queries) BreakersOf(ctx context.Context, workflowID uuid.UUID, operator
 }
 
 const countDeadLetters = `-- name: CountDeadLetters :one
-SELECT count(*)::integer AS open FROM dead_letters WHERE project_id = $1 AND outcome IS NULL
+SELECT count(*)::integer AS open, (count(*) FILTER (WHERE $1::text = '' OR class = $1::text))::integer AS matching
+FROM dead_letters WHERE project_id = $2 AND outcome IS NULL
 `
 
-func (q *Queries) CountDeadLetters(ctx context.Context, projectID uuid.UUID) (int32, error) {
-	row := q.db.QueryRow(ctx, countDeadLetters, projectID)
-	var open int32
-	err := row.Scan(&open)
-	return open, err
+type CountDeadLettersRow struct {
+	Open     int32
+	Matching int32
+}
+
+func (q *Queries) CountDeadLetters(ctx context.Context, class string, projectID uuid.UUID) (CountDeadLettersRow, error) {
+	row := q.db.QueryRow(ctx, countDeadLetters, class, projectID)
+	var i CountDeadLettersRow
+	err := row.Scan(&i.Open, &i.Matching)
+	return i, err
 }
 
 const deleteBucket = `-- name: DeleteBucket :execrows
@@ -82,6 +88,59 @@ func (q *Queries) DeleteBucket(ctx context.Context, tenantID uuid.UUID, version 
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const dismissDeadLetters = `-- name: DismissDeadLetters :many
+UPDATE dead_letters SET outcome = 'put_away', settled_at = $1::timestamptz, settled_by = $2
+WHERE project_id = $3 AND outcome IS NULL AND id <= $4 AND ($5::text = '' OR class = $5::text)
+RETURNING id, tenant_id, workflow_name, node
+`
+
+type DismissDeadLettersParams struct {
+	SettledAt time.Time
+	SettledBy string
+	ProjectID uuid.UUID
+	Newest    uuid.UUID
+	Class     string
+}
+
+type DismissDeadLettersRow struct {
+	ID           uuid.UUID
+	TenantID     uuid.UUID
+	WorkflowName string
+	Node         string
+}
+
+// Dismisses the open dead letters of a project that are not newer than one of them.
+func (q *Queries) DismissDeadLetters(ctx context.Context, arg DismissDeadLettersParams) ([]DismissDeadLettersRow, error) {
+	rows, err := q.db.Query(ctx, dismissDeadLetters,
+		arg.SettledAt,
+		arg.SettledBy,
+		arg.ProjectID,
+		arg.Newest,
+		arg.Class,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DismissDeadLettersRow
+	for rows.Next() {
+		var i DismissDeadLettersRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.WorkflowName,
+			&i.Node,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const forgetBreakers = `-- name: ForgetBreakers :execrows

@@ -140,7 +140,7 @@ func storySavedView(t *testing.T, ids []string) {
 	counts(t, page.Locator(".view-changes"), 0)
 	holds(t, first, "0.4")
 	click(t, page.GetByText("Edit view…"))
-	click(t, button(page, "Delete view"))
+	deletes(t, page, "view")
 	visible(t, link(page, "Table"))
 	counts(t, tab, 0)
 }

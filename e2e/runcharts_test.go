@@ -197,7 +197,7 @@ func stay(t *testing.T, page playwright.Page, ids []string) {
 	counts(t, page.Locator("#charts"), 0)
 	holds(t, page.Locator(".view-changes"), "unsaved changes")
 	click(t, page.GetByText("Edit view…"))
-	click(t, button(page, "Delete view"))
+	deletes(t, page, "view")
 	counts(t, link(page, "Curves of the story"), 0)
 }
 

@@ -215,7 +215,10 @@ func TestAPIKeys(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, call())
 	visit(t, page, "/account/keys")
-	click(t, button(page, "Revoke stories"))
+	click(t, link(page, "Revoke… stories"))
+	require.Equal(t, http.StatusOK, call(), "the dialog asks first")
+	audit(t, page)
+	click(t, button(page, "Revoke key"))
 	visible(t, page.GetByText("The key was revoked."))
 	require.Equal(t, http.StatusUnauthorized, call())
 }

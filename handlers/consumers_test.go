@@ -146,6 +146,7 @@ func TestTheConsumerPages(t *testing.T) {
 	shown := b.admin.get(t, "/events/consumers/mirror")
 	require.Contains(t, shown.body, "the index is closed")
 	require.Contains(t, shown.body, "1 try")
+	require.Contains(t, shown.body, "Discard 1 dead letter?")
 	again := b.admin.follow(t, b.admin.submit(t, "/events/consumers/mirror/redeliver", "event", lease.Events[0].ID))
 	require.Contains(t, again.body, "1 event is delivered again.")
 	require.Contains(t, again.body, "No dead letters")

@@ -30,6 +30,7 @@ func failureRows() []row {
 		write("POST", "/dead-letters/{letter_id}/requeue", "/dead-letters/{letter}/requeue", "{}", auth.ExecutionCancel, conflict).object(),
 		form("/breakers/{id}/reset", "/breakers/{breaker}/reset", "", auth.ExecutionLaunch, moved).object(),
 		write("POST", "/breakers/{breaker_id}/reset", "/breakers/{breaker}/reset", `{"reason": "mended"}`, auth.ExecutionLaunch, ok).object(),
+		form("/dead-letters/dismiss", "/dead-letters/dismiss", "newest="+absent[1:], auth.ExecutionLaunch, moved),
 		gone(form("/dead-letters/{id}/dismiss", "/dead-letters"+absent+"/dismiss", "", "", 0)),
 		gone(write("POST", "/dead-letters/{letter_id}/dismiss", "/dead-letters"+absent+"/dismiss", "{}", "", 0)),
 		gone(form("/dead-deliveries/{id}/requeue", "/dead-deliveries/1/requeue", "", "", 0)),

@@ -74,6 +74,11 @@ func TestAWebhookLaunches(t *testing.T) {
 	}
 	require.NotContains(t, body, hookSecret)
 	require.Contains(t, b.member.get(t, "/triggers").body, "Last 3 events: 1 launched, 1 skipped, 0 failed, 1 rejected")
+	for query, shown := range map[string]bool{"?q=PUSH&state=on": true, "?q=webhook": true, "?state=paused": false, "?q=nothing": false} {
+		list := b.member.get(t, "/triggers"+query)
+		require.Equal(t, shown, strings.Contains(list.body, ">on-push<"), query)
+		require.Equal(t, !shown, strings.Contains(list.body, "No triggers match"), query)
+	}
 	trial := b.member.submit(t, "/triggers/on-push/test", "event", `{"payload": {"ref": "refs/heads/main"}}`)
 	require.Contains(t, trial.body, "Would launch")
 	trial = b.member.submit(t, "/triggers/on-push/test", "event", "{\n  \"payload\": ,\n}")
@@ -86,7 +91,9 @@ func TestAWebhookLaunches(t *testing.T) {
 	require.NotContains(t, seen.body, "/edit")
 	other := b.signIn(t, b.person(t, "otto", auth.ProjectDev, auth.LocalProject))
 	require.Equal(t, http.StatusForbidden, other.submit(t, "/triggers/on-push/delete").status, "only the owner and administrators change a trigger")
-	require.Equal(t, http.StatusSeeOther, b.member.submit(t, "/triggers/on-push/switch", "on", "false").status)
+	off := b.member.submit(t, "/triggers/on-push/switch", "on", "false", "back", "list", "query", "state=on")
+	require.Equal(t, http.StatusSeeOther, off.status)
+	require.Equal(t, "/triggers?state=on", off.header.Get("Location"), "the switch of the list leads back to it")
 	status, _ = hook(t, b, address, "6", hookSecret, `{"ref": "refs/heads/main"}`)
 	require.Equal(t, http.StatusConflict, status)
 	require.Equal(t, http.StatusSeeOther, b.member.submit(t, "/triggers/on-push/delete").status)

@@ -32,7 +32,7 @@ const Stylesheet = "css/app.css"
 func ownStyles() []string {
 	return []string{
 		"css/compare.css", "css/datasets.css", "css/diff.css", "css/docs.css", "css/events.css", "css/grid.css", "css/launchcode.css", "css/lineage.css",
-		"css/inbox.css", "css/labels.css", "css/notifications.css", "css/preview.css", "css/reports.css", "css/runtable.css", "css/schedules.css", "css/sweeps.css", "css/triggers.css",
+		"css/inbox.css", "css/labels.css", "css/notifications.css", "css/preview.css", "css/reports.css", "css/runtable.css", "css/schedules.css", "css/sweeps.css", "css/switches.css", "css/triggers.css",
 	}
 }
 

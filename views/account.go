@@ -107,6 +107,9 @@ type AccountKey struct {
 	RevokeURL string
 }
 
+// dialog is the id of the dialog that asks before the key is revoked.
+func (k AccountKey) dialog() string { return "revoke-" + k.ID }
+
 // CreatedKey is a new key; the page shows it only once.
 type CreatedKey struct{ Name, Token, Command string }
 

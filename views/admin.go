@@ -215,8 +215,14 @@ type AdminUser struct {
 
 // AdminUserAction is an action on a user, with its explanation.
 type AdminUserAction struct {
+	ID           string // of its dialog
 	Action, Text string
+	Ask          string // the question of its dialog; "" acts at once
 	Button       AdminButton
+}
+
+func (a AdminUserAction) confirmation() ui.Confirmation {
+	return ui.Confirmation{ID: a.ID, Title: a.Ask, Text: a.Text, Keep: "Cancel", Button: a.Button.Text, URL: a.Action}
 }
 
 // AuditDiff is one changed value.

@@ -3,6 +3,7 @@ package views
 import (
 	"net/url"
 
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views/ui"
 )
 
@@ -30,6 +31,9 @@ func DeadLetterRequeueURL(id string) string {
 func DeadLetterDismissURL(id string) string {
 	return "/dead-letters/" + url.PathEscape(id) + "/dismiss"
 }
+
+// DeadLettersDismissURL dismisses the dead letters of the list by POST.
+func DeadLettersDismissURL() string { return "/dead-letters/dismiss" }
 
 // DeliveryRequeueURL retries a delivery by POST.
 func DeliveryRequeueURL(id string) string {
@@ -61,9 +65,30 @@ type DeadLetters struct {
 	Open        string // how many are open
 	Classes     []ui.Choice
 	DeadLetters []DeadLetterLine
+	DismissAll  *DismissAll // nil without permission, and on older pages
 	Pager       ui.Pager
 	Deliveries  []DeliveryLine
 	Notice      *AdminNotice
+}
+
+// DismissAll dismisses the listed dead letters, and those of the next pages.
+type DismissAll struct {
+	Count  int
+	Class  string // of the filter, or ""
+	Kind   string // Class in words
+	Newest string // id of the newest one that the reader saw
+}
+
+func (d DismissAll) confirmation() ui.Confirmation {
+	c := ui.Confirmation{
+		ID: "dismiss-all", Title: "Dismiss " + units.Plural(d.Count, "failed task", "failed tasks") + "?",
+		Text: "Their failures remain in the audit log and on the pages of their executions. This cannot be undone.",
+		Keep: "Keep them", Button: "Dismiss all", URL: DeadLettersDismissURL(),
+	}
+	if d.Kind != "" {
+		c.Text = "Dismisses the failures of the kind “" + d.Kind + "”. They remain in the audit log and on the pages of their executions. This cannot be undone."
+	}
+	return c
 }
 
 // DeadLetterLine is a node that failed permanently.

@@ -105,6 +105,17 @@ type DeadLetter struct {
 	FailedAt *ui.Moment
 }
 
+// dialog is the id of the dialog that asks before the dead letter is discarded.
+func (d DeadLetter) dialog() string { return "discard-" + d.ID }
+
+// discardConfirmation asks before dead letters are discarded.
+func (m Consumer) discardConfirmation(dialog, what string) ui.Confirmation {
+	return ui.Confirmation{
+		ID: dialog, Title: "Discard " + what + "?", Text: "The consumer never processes what is discarded. This cannot be undone.",
+		Keep: "Keep", Button: "Discard", URL: m.DiscardURL,
+	}
+}
+
 // ConsumerForm is the form of a new consumer.
 type ConsumerForm struct {
 	Page

@@ -70,6 +70,13 @@ type NotificationRuleRow struct {
 	SwitchLabel string
 }
 
+// ruleToggle is the switch of a rule in the list.
+func ruleToggle(r NotificationRuleRow) ListSwitch {
+	return ListSwitch{
+		Name: "Rule " + r.Name, Title: r.SwitchLabel + " " + r.Name, URL: r.SwitchURL, On: r.Enabled, Hidden: [][2]string{{"on", boolText(!r.Enabled)}},
+	}
+}
+
 // NotificationChannel is a connection that receives messages.
 type NotificationChannel struct {
 	Name, URL, Kind string

@@ -65,6 +65,9 @@ type PoolToken struct {
 	RevokeURL     string
 }
 
+// dialog is the id of the dialog that asks before the token is revoked.
+func (t PoolToken) dialog() string { return "revoke-" + t.ID }
+
 // PoolLive is the part of the page that changes.
 type PoolLive struct {
 	Notice  *AdminNotice

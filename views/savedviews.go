@@ -22,6 +22,14 @@ type SavedView struct {
 	DefaultURL, DeleteURL, Link   string
 }
 
+// deleteText is what deleting the view does.
+func (v SavedView) deleteText() string {
+	if v.Shared {
+		return "Deletes the view for everyone in the project. The executions are kept."
+	}
+	return "Deletes the view. The executions are kept."
+}
+
 // ViewForm names a view. Back is the URL of the table.
 type ViewForm struct {
 	ID, Action, Back, Based string

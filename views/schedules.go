@@ -2,7 +2,6 @@ package views
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/flowforge/flowforge/views/ui"
@@ -103,22 +102,17 @@ func ScheduleURL(id string) string { return "/schedules/" + id }
 // SchedulePartURL is a form or command of a schedule.
 func SchedulePartURL(id, part string) string { return ScheduleURL(id) + "/" + part }
 
-// toggled is the command that a switch sends.
-func toggled(r ScheduleRow) string {
-	if r.Paused {
-		return "resume"
+// scheduleToggle is the switch of a schedule in the list with the query back.
+func scheduleToggle(r ScheduleRow, back string) ListSwitch {
+	s := ListSwitch{
+		Name: "Schedule " + r.Name, Title: "Pause " + r.Name, URL: SchedulePartURL(r.ID, "pause"), On: !r.Paused,
+		Hidden: [][2]string{{"back", "list"}, {"query", back}},
 	}
-	return "pause"
-}
-
-func toggleTitle(r ScheduleRow) string {
 	if r.Paused {
-		return "Resume " + r.Name
+		s.Title, s.URL = "Resume "+r.Name, SchedulePartURL(r.ID, "resume")
 	}
-	return "Pause " + r.Name
+	return s
 }
-
-func onOff(on bool) string { return strconv.FormatBool(on) }
 
 // joinedBy joins the texts that are not empty.
 func joinedBy(separator string, texts ...string) string {

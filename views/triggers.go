@@ -38,6 +38,10 @@ func RedeliverTriggerURL(name, delivery string) string {
 // Triggers is the list of triggers.
 type Triggers struct {
 	Page
+	Query  string
+	States []ui.Option
+	Back   string // the query of the page, for the switches
+	Total  int    // of the project, without the filters
 	Rows   []TriggerRow
 	NewURL string // form of a new trigger; "" without permission
 }
@@ -57,6 +61,14 @@ type TriggerRow struct {
 	Launches    string           // in 7 days
 	SwitchURL   string           // "" without permission
 	SwitchLabel string
+}
+
+// triggerToggle is the switch of a trigger in the list with the query back.
+func triggerToggle(r TriggerRow, back string) ListSwitch {
+	return ListSwitch{
+		Name: "Trigger " + r.Name, Title: r.SwitchLabel + " " + r.Name, URL: r.SwitchURL, On: r.Enabled,
+		Hidden: [][2]string{{"on", boolText(!r.Enabled)}, {"back", "list"}, {"query", back}},
+	}
 }
 
 // TriggerLink names the trigger that launched an execution, and the execution whose end it waited for.

@@ -51,13 +51,13 @@ func (r Reference) Check() []apperr.Field {
 	switch {
 	case r.Path == "":
 		add("path", "Enter the path.")
-	case len(r.Path) > MaxPath || !validPath(r.Path):
+	case utf8.RuneCountInString(r.Path) > MaxPath || !validPath(r.Path):
 		add("path", fmt.Sprintf("Use at most %d characters: parts with letters, digits, and “/” between them. Parts cannot be “.” or “..”.", MaxPath))
 	}
-	if len(r.Key) > MaxKey || unprintable(r.Key) {
+	if utf8.RuneCountInString(r.Key) > MaxKey || unprintable(r.Key) {
 		add("key", fmt.Sprintf("Use at most %d printable characters.", MaxKey))
 	}
-	if len(r.Version) > MaxVersion || unprintable(r.Version) {
+	if utf8.RuneCountInString(r.Version) > MaxVersion || unprintable(r.Version) {
 		add("version", fmt.Sprintf("Use at most %d printable characters.", MaxVersion))
 	}
 	return fields

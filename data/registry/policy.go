@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -92,7 +93,7 @@ func checkRules(rules []Rule) error {
 		fields = append(fields, apperr.Field{Path: "rules", Message: fmt.Sprintf("At most %d rules.", maxRules)})
 	}
 	for i, r := range rules {
-		if r.Metric == "" || len(r.Metric) > 200 {
+		if r.Metric == "" || utf8.RuneCountInString(r.Metric) > 200 {
 			add(i, "metric", "Enter the name of a metric, 200 characters at most.")
 		}
 		if r.Better != Higher && r.Better != Lower {

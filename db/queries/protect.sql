@@ -113,7 +113,8 @@ ORDER BY l.id DESC
 LIMIT @max_rows;
 
 -- name: CountDeadLetters :one
-SELECT count(*)::integer AS open FROM dead_letters WHERE project_id = @project_id AND outcome IS NULL;
+SELECT count(*)::integer AS open, (count(*) FILTER (WHERE @class::text = '' OR class = @class::text))::integer AS matching
+FROM dead_letters WHERE project_id = @project_id AND outcome IS NULL;
 
 -- name: GetDeadLetter :one
 SELECT sqlc.embed(l), coalesce((SELECT e.status FROM executions e WHERE e.id = l.execution_id), '')::text AS status
@@ -124,6 +125,12 @@ FROM dead_letters l WHERE l.id = @id;
 -- that caused it.
 UPDATE dead_letters SET outcome = @outcome::text, settled_at = @settled_at::timestamptz, settled_by = @settled_by, requeued_as = sqlc.narg('requeued_as')
 WHERE id = @id AND (outcome IS NULL OR outcome = @outcome::text AND settled_by = '');
+
+-- name: DismissDeadLetters :many
+-- Dismisses the open dead letters of a project that are not newer than one of them.
+UPDATE dead_letters SET outcome = 'put_away', settled_at = @settled_at::timestamptz, settled_by = @settled_by
+WHERE project_id = @project_id AND outcome IS NULL AND id <= @newest AND (@class::text = '' OR class = @class::text)
+RETURNING id, tenant_id, workflow_name, node;
 
 -- name: SettleLettersOf :exec
 -- Settles the open dead letters of nodes that run again.

@@ -69,7 +69,7 @@ type term struct {
 // one status. Errors are sentences that give the position of the mistake.
 func ParseRule(text string, bare ...Status) (*Rule, error) {
 	if len(text) > maxRule {
-		return nil, fmt.Errorf("The rule is longer than %d characters.", maxRule)
+		return nil, fmt.Errorf("The rule is longer than %d bytes.", maxRule)
 	}
 	p := ruleParser{text: text, bare: bare}
 	root, err := p.or(0)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/apperr"
@@ -144,6 +145,39 @@ operators:
 	require.Zero(t, page.Open)
 	var n int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE object_kind = 'dead_letter'").Scan(&n))
+	require.Equal(t, 2, n)
+}
+
+// TestDismissAll: the dead letters that the caller saw are dismissed, of one class or of all.
+func TestDismissAll(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.finish(b.launch(`
+name: letters
+version: 1.0.0
+operators:
+  - {name: one, type: shell, code: {script: "exit 2"}, retry: {fail_fast: false}}
+  - {name: two, type: shell, code: {script: "exit 2"}, retry: {fail_fast: false}}
+  - {name: large, type: shell, code: {script: "exit 137"}, retry: {fail_fast: false}}
+`, nil))
+	list := func(class protect.Class, open, matching int) []execution.DeadLetter {
+		page, err := b.engine.DeadLetters.List(b.ctx, execution.DeadLetterFilter{Class: class})
+		require.NoError(t, err)
+		require.Equal(t, []int{open, matching, matching}, []int{page.Open, page.Matching, len(page.DeadLetters)})
+		return page.DeadLetters
+	}
+	dismiss := func(class protect.Class, newest uuid.UUID) {
+		n, err := b.engine.DeadLetters.DismissAll(b.ctx, class, newest)
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	}
+	dismiss(protect.OutOfMemory, list("", 3, 3)[0].ID)
+	list(protect.OutOfMemory, 2, 0)
+	left := list("", 2, 2)
+	dismiss("", left[1].ID)
+	require.Equal(t, left[0].ID, list("", 1, 1)[0].ID, "a newer one stays")
+	var n int
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'dead_letter.put_away'").Scan(&n))
 	require.Equal(t, 2, n)
 }
 

@@ -43,11 +43,12 @@ type DeadLetterFilter struct {
 }
 
 // DeadLetterPage is a page of dead letters, newest first; Next is uuid.Nil on the last
-// page. Open counts all of the project.
+// page. Open counts all of the project, Matching those of the class.
 type DeadLetterPage struct {
 	DeadLetters []DeadLetter
 	Next        uuid.UUID
 	Open        int
+	Matching    int
 }
 
 const (
@@ -86,11 +87,11 @@ func (s *DeadLetterService) List(ctx context.Context, f DeadLetterFilter) (DeadL
 	if err != nil {
 		return DeadLetterPage{}, fmt.Errorf("list dead letters: %w", err)
 	}
-	open, err := s.queries.CountDeadLetters(ctx, subject.ProjectID)
+	counts, err := s.queries.CountDeadLetters(ctx, string(f.Class), subject.ProjectID)
 	if err != nil {
 		return DeadLetterPage{}, fmt.Errorf("count dead letters: %w", err)
 	}
-	page := DeadLetterPage{Open: int(open)}
+	page := DeadLetterPage{Open: int(counts.Open), Matching: int(counts.Matching)}
 	for k, r := range rows {
 		if k == limit {
 			page.Next = rows[k-1].DeadLetter.ID
@@ -149,6 +150,34 @@ func (s *DeadLetterService) Dismiss(ctx context.Context, id uuid.UUID, reason st
 		return err
 	}
 	return s.settle(ctx, letter, row, "put_away", nil, reason)
+}
+
+// DismissAll dismisses the dead letters of the caller's project that are not newer than newest: those of
+// a class, or all for "". It returns their number, and requires the permission to launch.
+func (s *DeadLetterService) DismissAll(ctx context.Context, class protect.Class, newest uuid.UUID) (int, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionLaunch)
+	if err != nil {
+		return 0, err
+	}
+	dismissed := 0
+	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
+		rows, err := q.DismissDeadLetters(ctx, db.DismissDeadLettersParams{
+			SettledAt: s.now(), SettledBy: subject.Name, ProjectID: subject.ProjectID, Newest: newest, Class: string(class),
+		})
+		if err != nil {
+			return fmt.Errorf("dismiss dead letters: %w", err)
+		}
+		dismissed = len(rows)
+		entries := make([]audit.Entry, len(rows))
+		for i, r := range rows {
+			entries[i] = audit.Entry{
+				Action: "dead_letter.put_away", Kind: "dead_letter", ID: r.ID.String(), Name: r.WorkflowName + " " + r.Node, TenantID: r.TenantID, ProjectID: subject.ProjectID,
+				Old: map[string]any{"open": true}, New: map[string]any{"outcome": "put_away"},
+			}
+		}
+		return audit.RecordAll(ctx, q, entries)
+	})
+	return dismissed, err
 }
 
 // settle closes a dead letter and adds its entry to the audit log.

@@ -167,6 +167,8 @@ func TestErrorsNameThePlaceAndASuggestion(t *testing.T) {
 	require.NoError(t, err, "it counts characters")
 	_, err = search.Parse(strings.Repeat("x", search.MaxLength+1), search.Context{Names: names(), Now: now})
 	require.ErrorContains(t, err, "too long")
+	_, err = search.Parse(strings.Repeat("é", search.MaxLength), search.Context{Names: names(), Now: now})
+	require.NotContains(t, fmt.Sprint(err), "too long", "a length is a number of characters")
 }
 
 // TestPeople: a person is named by name or e-mail address, or by a part of it that is unique.

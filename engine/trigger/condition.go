@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/platform/units"
@@ -116,13 +117,13 @@ func (c Condition) joinProblems(by string, known map[string]bool, refuse refuser
 		return
 	}
 	for field, text := range map[string]string{"filter": c.Filter, "by": c.By} {
-		refuse(len(text) > maxExpression, field, "Enter at most %d characters.", maxExpression)
+		refuse(utf8.RuneCountInString(text) > maxExpression, field, "Enter at most %d characters.", maxExpression)
 		if text != "" {
 			problem := checkExpression(knownOf(c.Kind), text)
 			refuse(problem != "", field, "%s", problem)
 		}
 	}
-	if c.By == "" && by != "" && len(by) <= maxExpression {
+	if c.By == "" && by != "" && utf8.RuneCountInString(by) <= maxExpression {
 		problem := checkExpression(knownOf(c.Kind), by)
 		refuse(problem != "", "by", "The key of the join cannot be evaluated for this condition. Set a key for the condition. %s", problem)
 	}

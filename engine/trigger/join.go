@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/flowforge/flowforge/engine/expression"
 	"github.com/flowforge/flowforge/platform/units"
@@ -56,7 +57,7 @@ func (j *Join) problems(refuse refuser) {
 	} else {
 		refuse(within < MinWithin || within > MaxWithin, "within", "Enter %s to %s.", units.Exact(MinWithin), units.Period(MaxWithin))
 	}
-	refuse(len(j.By) > maxExpression, "by", "Enter at most %d characters.", maxExpression)
+	refuse(utf8.RuneCountInString(j.By) > maxExpression, "by", "Enter at most %d characters.", maxExpression)
 	known := map[string]bool{joinName: true}
 	for i, c := range j.All {
 		c.joinProblems(j.By, known, refuse.at(fmt.Sprintf("all.%d", i)))
@@ -100,7 +101,7 @@ func (j *Join) keyOf(c Condition, env map[string]any) (key, problem string) {
 	default:
 		key = fmt.Sprint(v)
 	}
-	if key == "" || len(key) > maxKey || strings.ContainsRune(key, 0) {
+	if key == "" || utf8.RuneCountInString(key) > maxKey || strings.ContainsRune(key, 0) {
 		return "", fmt.Sprintf("Its value must have 1 to %d characters.", maxKey)
 	}
 	return key, ""

@@ -345,4 +345,9 @@ func TestPollsAreChecked(t *testing.T) {
 		require.Len(t, fields, 1, "%s: %v", want, fields)
 		require.Equal(t, strings.TrimSpace(want), fields[0].Path)
 	}
+	_, err := b.triggers.Put(b.ctx, "", trigger.Spec{
+		Name: "x", Workflow: "retrain", Kind: trigger.OnHTTP, HTTP: &trigger.HTTPPoll{URL: "https://example.com/" + strings.Repeat("é", 1900)},
+		Filter: `"` + strings.Repeat("é", 4000) + `" != ""`,
+	})
+	require.NoError(t, err, "lengths are numbers of characters: %v", apperr.FieldsOf(err))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/flowforge/flowforge/platform/units"
 )
@@ -95,8 +96,8 @@ func (h *HTTPPoll) problems(refuse refuser) {
 	}
 	_, err := url.Parse("/" + strings.TrimPrefix(h.Path, "/"))
 	refuse(err != nil || strings.Contains("/"+h.Path+"/", "/../"), "path", "Enter a path below the base URL of the connection, such as reports/latest.json.")
-	refuse(len(h.URL) > maxAddress || unprintable(h.URL), "url", "Enter at most %d characters without control characters.", maxAddress)
-	refuse(len(h.Path) > maxAddress || unprintable(h.Path), "path", "Enter at most %d characters without control characters.", maxAddress)
+	refuse(utf8.RuneCountInString(h.URL) > maxAddress || unprintable(h.URL), "url", "Enter at most %d characters without control characters.", maxAddress)
+	refuse(utf8.RuneCountInString(h.Path) > maxAddress || unprintable(h.Path), "path", "Enter at most %d characters without control characters.", maxAddress)
 	refuse(h.When != Changes && h.When != Appears, "when", "Choose changes or appears.")
 	everyProblems(h.Every, refuse)
 }
@@ -106,7 +107,7 @@ func (b *S3Poll) problems(refuse refuser) {
 	refuse = refuse.at("s3")
 	refuse(b.Connection == "", "connection", "Choose a connection of the kind s3.")
 	refuse(len(b.Bucket) > 200 || strings.Contains(b.Bucket, "/") || unprintable(b.Bucket), "bucket", "Enter the name of a bucket, or leave the field empty to use the connection's bucket.")
-	refuse(len(b.Prefix) > 1000 || unprintable(b.Prefix), "prefix", "Enter at most 1000 characters without control characters.")
+	refuse(len(b.Prefix) > 1000 || unprintable(b.Prefix), "prefix", "Enter at most 1000 bytes, without control characters.")
 	_, err := path.Match(b.Pattern, "")
 	refuse(err != nil || len(b.Pattern) > 200 || unprintable(b.Pattern), "pattern", "%q is not a pattern such as *.parquet", b.Pattern)
 	everyProblems(b.Every, refuse)

@@ -138,10 +138,10 @@ func userForms(u tenancy.User) []views.AdminUserAction {
 	}
 	admin := views.AdminUserAction{Action: base + "/promote", Text: "Installation administrators have full access to every tenant.", Button: views.AdminButton{Text: "Make administrator"}}
 	if u.Admin {
-		admin = views.AdminUserAction{Action: base + "/demote", Text: "Installation administrators have full access to every tenant. The user's other roles are kept.", Button: views.AdminButton{Text: "Remove administrator", Danger: true}}
+		admin = views.AdminUserAction{Action: base + "/demote", ID: "demote", Ask: "Remove " + u.Name + " as administrator?", Text: "Installation administrators have full access to every tenant. The user's other roles are kept.", Button: views.AdminButton{Text: "Remove administrator"}}
 	}
 	return []views.AdminUserAction{admin, {
-		Action: base + "/disable", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created is kept.", Button: views.AdminButton{Text: "Disable the account", Danger: true},
+		Action: base + "/disable", ID: "disable", Ask: "Disable the account of " + u.Name + "?", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created is kept.", Button: views.AdminButton{Text: "Disable the account"},
 	}}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
-	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -231,9 +230,13 @@ func (h *Pages) lineage(ctx context.Context, clock ui.Clock, a artifact.Artifact
 	e, err := h.Executions.Get(ctx, a.ExecutionID)
 	switch {
 	case err == nil:
+		version, err := h.Workflows.VersionByID(ctx, e.VersionID)
+		if err != nil {
+			return nil, err
+		}
 		steps[0].Name += " " + e.Version
 		steps[0].URL = views.VersionURL(request.WorkflowRef(ctx, e.WorkflowName, e.WorkflowID), e.Version)
-		steps = append(steps, inputSteps(e)...)
+		steps = append(steps, inputSteps(e.Inputs, version.Definition.Inputs.Fields)...)
 		steps = append(steps,
 			views.LineageStep{What: "Execution", Name: label.ShortID(e.ID), URL: views.ExecutionURL(id), Note: clock.Moment(e.CreatedAt).Text + ", by " + e.SubmittedBy.Name},
 			views.LineageStep{What: "Node", Name: a.Node, URL: views.NodeURL(id, a.Node), Note: fmt.Sprintf("attempt %d", a.Attempt)})
@@ -243,19 +246,19 @@ func (h *Pages) lineage(ctx context.Context, clock ui.Clock, a artifact.Artifact
 	return append(steps, views.LineageStep{What: "Artifact", Name: a.Name}), nil
 }
 
-// inputSteps are the input data of the execution.
-func inputSteps(e query.Execution) []views.LineageStep {
+// inputSteps are the input data of an execution, in the order of the schema.
+func inputSteps(inputs map[string]any, fields []typeregistry.Field) []views.LineageStep {
 	var steps []views.LineageStep
-	for name, v := range e.Inputs {
-		ref, ok := v.(map[string]any)
+	for _, f := range fields {
+		ref, ok := inputs[f.Name].(map[string]any)
 		if !ok {
 			continue
 		}
-		step := views.LineageStep{What: "Input " + name}
+		step := views.LineageStep{What: "Input " + f.Name}
 		if id, ok := ref["$artifact"].(string); ok {
 			step.Name, step.URL = "an earlier artifact", views.ArtifactURL(id)
 		} else if entry, ok := ref["$catalogue"].(string); ok {
-			step.Name = entry
+			step.Name, step.URL = entry, label.EntryURL(f.Type, entry)
 		} else if file, ok := ref["name"].(string); ok && ref["$file"] != nil {
 			step.Name = file
 		} else {
@@ -263,6 +266,5 @@ func inputSteps(e query.Execution) []views.LineageStep {
 		}
 		steps = append(steps, step)
 	}
-	slices.SortFunc(steps, func(a, b views.LineageStep) int { return strings.Compare(a.What, b.What) })
 	return steps
 }

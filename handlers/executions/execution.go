@@ -100,6 +100,10 @@ func (x *executionView) head() views.ExecutionHead {
 		Took: units.Duration(label.TookSoFar(x.clock.Now, x.Execution)), Bar: executionBar(x.Execution, id),
 		Levels: fmt.Sprintf("%d of %s", x.LevelsDone, units.Plural(x.Levels, "level", "levels")),
 	}
+	head.Progress = head.Bar.Percent
+	if x.Status.Ended() && x.Status != query.Succeeded {
+		head.Progress = label.SucceededOf(x.Counts)
+	}
 	head.Labels = x.labelled()
 	head.GPUHours, head.Sweep, head.Trigger, head.Schedule = gpuHours(x.hours), x.sweep, x.trigger, x.schedule
 	if p := x.Priority; p != query.Normal {

@@ -109,7 +109,11 @@ func (x *groupView) groupHead() views.GroupHead {
 	c := x.children[x.node.Index]
 	bar := ui.NewBar(childNoun(x.node, 2), stateCounts(c, func(state string) string { return views.ChildrenURL(id, x.node.Name, state, "") }))
 	head.Bar, head.Percent = &bar, bar.Percent
-	head.Progress = fmt.Sprintf("%s of %s ended", units.Number(int64(c.Ended())), units.Number(int64(x.node.Children))+" "+childNoun(x.node, x.node.Children))
+	done, verb := c.Ended(), "ended"
+	if s := x.node.State; s == dag.Failed || s == dag.Cancelled {
+		done, verb, head.Percent = c[dag.Succeeded], "succeeded", ""
+	}
+	head.Progress = fmt.Sprintf("%s of %s %s", units.Number(int64(done)), units.Plural(x.node.Children, childNoun(x.node, 1), childNoun(x.node, 2)), verb)
 	switch x.node.State {
 	case dag.Running:
 		head.Summary = ""

@@ -67,6 +67,9 @@ func builtInValue(name string, t *typeregistry.Type, v any) views.Value {
 		}
 	}
 	if ref, ok := v.(map[string]any); ok && ref["$catalogue"] != nil {
+		if entry, ok := ref["$catalogue"].(string); ok {
+			value.URL = label.EntryURL(t, entry)
+		}
 		return value
 	}
 	switch v := v.(type) {

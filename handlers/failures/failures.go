@@ -52,12 +52,21 @@ func (h *Pages) deadLetters(w http.ResponseWriter, r *http.Request) error {
 		Page: h.Page.Base(r, "Failures", views.SectionFailures), Open: countText(page.Open), Lead: deadLettersSummary(page.Open, len(deliveries)),
 		Notice: failureNotice(q.Get("done")),
 	}
+	if n, err := strconv.Atoi(q.Get("dismissed")); err == nil {
+		m.Notice = &views.AdminNotice{Kind: "ok", Strong: units.Plural(n, "task", "tasks") + " dismissed.", Text: "The failures remain in the audit log and on the pages of their executions."}
+	}
 	if page.Open > 0 || filter.Class != "" {
 		m.Classes = classChoices(filter.Class)
 	}
 	clock, settles := h.Page.Clock(r), maySettle(r)
 	for _, l := range page.DeadLetters {
 		m.DeadLetters = append(m.DeadLetters, deadLetterLine(clock, l, settles))
+	}
+	if settles && page.Matching > 1 && filter.Before == uuid.Nil && len(m.DeadLetters) > 0 {
+		m.DismissAll = &views.DismissAll{Count: page.Matching, Class: string(filter.Class), Newest: m.DeadLetters[0].ID}
+		if filter.Class != "" {
+			m.DismissAll.Kind = filter.Class.Words()
+		}
 	}
 	for _, d := range deliveries {
 		m.Deliveries = append(m.Deliveries, deliveryLine(clock, d, settles))
@@ -169,6 +178,20 @@ func (h *Pages) dismissDeadLetter(w http.ResponseWriter, r *http.Request) error 
 		return err
 	}
 	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=dismissed", http.StatusSeeOther)
+	return nil
+}
+
+// dismissDeadLetters dismisses the dead letters that the list showed.
+func (h *Pages) dismissDeadLetters(w http.ResponseWriter, r *http.Request) error {
+	newest, err := request.ParseID(r.FormValue("newest"), "newest")
+	if err != nil {
+		return err
+	}
+	n, err := h.Executions.DeadLetters.DismissAll(r.Context(), protect.Class(r.FormValue("class")), newest)
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, views.DeadLettersURL("", "")+"?dismissed="+strconv.Itoa(n), http.StatusSeeOther)
 	return nil
 }
 

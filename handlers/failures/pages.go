@@ -23,6 +23,7 @@ func New(c Config) *Pages { return &Pages{c} }
 // Mount adds the pages to r.
 func (h *Pages) Mount(r chi.Router) {
 	r.Get("/dead-letters", h.Page.Serve(h.deadLetters))
+	r.Post("/dead-letters/dismiss", h.Page.Serve(h.dismissDeadLetters))
 	r.Post("/dead-letters/{id}/requeue", h.Page.Serve(h.requeueDeadLetter))
 	r.Post("/dead-letters/{id}/dismiss", h.Page.Serve(h.dismissDeadLetter))
 	r.Post("/dead-deliveries/{id}/requeue", h.Page.Serve(h.redeliver))

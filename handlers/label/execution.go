@@ -41,12 +41,19 @@ func ExecutionSummary(e query.Execution) string {
 		return ui.Short(prefix+Cause(e.Error.Message), 120)
 	case len(e.CurrentNodes) > 0:
 		return ui.Short(prefix+strings.Join(e.CurrentNodes, ", "), 120)
-	case e.Status.Ended():
+	case e.Status == query.Succeeded:
 		return prefix + units.Plural(c.Total, "node", "nodes")
+	case e.Status.Ended():
+		return prefix + SucceededOf(c) + " succeeded"
 	case c.Running+c.Retrying+c.Queued == 0 && c.Ready > 0:
 		return prefix + units.Plural(c.Ready, "node waits", "nodes wait")
 	}
 	return fmt.Sprintf("%s%s of %s", prefix, units.Number(int64(c.Ended())), units.Plural(c.Total, "node", "nodes"))
+}
+
+// SucceededOf is how far an execution got: "2 of 5 nodes".
+func SucceededOf(c query.Counts) string {
+	return units.Number(int64(c.Succeeded)) + " of " + units.Plural(c.Total, "node", "nodes")
 }
 
 // Cause is an error message without the introduction "The command exited with code 1: ", for places

@@ -4,7 +4,17 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flowforge/flowforge/engine/execution/query"
 )
+
+// TestSummaryOfAnExecutionThatDidNotSucceed: it says how far the execution got.
+func TestSummaryOfAnExecutionThatDidNotSucceed(t *testing.T) {
+	t.Parallel()
+	counts := query.Counts{Total: 5, Succeeded: 2, Cancelled: 3}
+	require.Equal(t, "2 of 5 nodes succeeded", ExecutionSummary(query.Execution{Status: query.Cancelled, Counts: counts}))
+	require.Equal(t, "5 nodes", ExecutionSummary(query.Execution{Status: query.Succeeded, Counts: counts}))
+}
 
 // TestCauseLeavesOutTheExitCode: graphs and lists have room for a few words, which should say what
 // went wrong.

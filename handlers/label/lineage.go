@@ -1,8 +1,12 @@
 package label
 
 import (
+	"github.com/google/uuid"
+
+	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/lineage/graph"
+	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
 )
 
@@ -27,6 +31,26 @@ func LineageItemURL(i lineage.Item) string {
 	case lineage.KindFile:
 	}
 	return ""
+}
+
+// EntryURL is the page of the catalogue entry or artifact that an input of type t references; "" for a
+// type without one.
+func EntryURL(t *typeregistry.Type, ref string) string {
+	for t.Kind == typeregistry.KindOptional {
+		t = t.Elem
+	}
+	if uuid.Validate(ref) == nil {
+		return views.ArtifactURL(ref)
+	}
+	name, version := catalogue.SplitRef(ref)
+	switch t.Kind {
+	case typeregistry.KindDataset, typeregistry.KindFeatureSet:
+		return views.DatasetURL(string(t.Kind), name, version)
+	case typeregistry.KindModel:
+		return views.ModelURL(name, version)
+	default:
+		return ""
+	}
 }
 
 // RelationWords describes how two items are connected.

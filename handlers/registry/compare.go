@@ -100,6 +100,9 @@ func (x *shown) comparison() views.ModelComparison {
 			c.Title = x.version.Version + " against production"
 		}
 		c.Foot = "Measured on " + cmp.Or(x.version.TestSet(), "an unknown test set") + "; " + p.Version + " was measured on " + cmp.Or(p.TestSet(), "an unknown test set") + "."
+		if x.version.TestSet() == "" && p.TestSet() == "" {
+			c.Foot = "The test sets of both versions are unknown."
+		}
 		c.Differences = []views.ModelDifferences{inputs(x.compared.Inputs), sources(x.compared.Sources)}
 		c.Links = x.otherComparisons()
 	}

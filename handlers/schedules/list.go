@@ -1,6 +1,7 @@
 package schedules
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -79,7 +80,8 @@ func (h *Pages) showList(w http.ResponseWriter, r *http.Request, status int, ref
 func (h *Pages) listFacts(r *http.Request, found schedule.Found) []ui.Fact {
 	facts := []ui.Fact{{Name: "On", Value: strconv.Itoa(found.Active), Note: "of " + strconv.Itoa(found.Total)}}
 	if found.NextAt != nil {
-		facts = append(facts, ui.Fact{Name: "Next run", Value: h.Page.Clock(r).Moment(*found.NextAt).Text, Note: in(found.NextAt.Sub(h.Now()))})
+		zone := cmp.Or(h.Page.Clock(r).Zone, time.UTC)
+		facts = append(facts, ui.Fact{Name: "Next run", Value: in(found.NextAt.Sub(h.Now())), Note: label.Fire(found.NextAt.In(zone))})
 	}
 	return facts
 }

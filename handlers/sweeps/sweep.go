@@ -165,6 +165,9 @@ const silentRuns = 3
 
 func figures(s sweep.Sweep) []views.SweepFigure {
 	best := views.SweepFigure{Name: "Best so far", Value: "–", Note: "No run has a result yet."}
+	if s.State.Ended() {
+		best.Name = "Best"
+	}
 	switch {
 	case s.Objective == nil:
 		best.Note = "The sweep has no objective."

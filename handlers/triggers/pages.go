@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -65,7 +66,8 @@ func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m := views.Triggers{Page: h.Page.Base(r, "Triggers", views.SectionTriggers)}
+	filter := triggerFilter{text: r.URL.Query().Get("q"), state: r.URL.Query().Get("state")}
+	m := views.Triggers{Page: h.Page.Base(r, "Triggers", views.SectionTriggers), Query: filter.text, States: filter.states(), Back: r.URL.RawQuery, Total: len(list)}
 	if mayLaunch(r) {
 		m.NewURL = views.NewTriggerURL("")
 	}
@@ -76,6 +78,9 @@ func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
 	clock := h.Page.Clock(r)
 	for _, t := range list {
 		row := rowOf(r, t)
+		if !filter.matches(row) {
+			continue
+		}
 		a := activities[t.ID]
 		row.Launches = units.Number(int64(a.Launches))
 		for _, p := range polls[t.ID] {
@@ -98,6 +103,29 @@ func (h *Pages) list(w http.ResponseWriter, r *http.Request) error {
 		m.Rows = append(m.Rows, row)
 	}
 	return web.Render(w, r, http.StatusOK, views.TriggersPage(m))
+}
+
+// triggerFilter selects triggers of the list by text and state; "" selects all.
+type triggerFilter struct{ text, state string }
+
+func (f triggerFilter) states() []ui.Option {
+	options := []ui.Option{{Name: "All states"}, {Value: "on", Name: "On"}, {Value: "off", Name: "Off"}, {Value: "paused", Name: "Paused"}}
+	for i, o := range options {
+		options[i].Selected = o.Value == f.state
+	}
+	return options
+}
+
+func (f triggerFilter) matches(t views.TriggerRow) bool {
+	state := "off"
+	switch {
+	case t.Enabled:
+		state = "on"
+	case t.Paused:
+		state = "paused"
+	}
+	text := strings.ToLower(strings.TrimSpace(f.text))
+	return (f.state == "" || f.state == state) && strings.Contains(strings.ToLower(t.Name+"\n"+t.Workflow+"\n"+t.About), text)
 }
 
 func mayLaunch(r *http.Request) bool {
@@ -200,7 +228,14 @@ func (h *Pages) turn(w http.ResponseWriter, r *http.Request) error {
 	if err := h.Triggers.Switch(r.Context(), name, r.FormValue("on") == "true"); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.TriggerURL(name), http.StatusSeeOther)
+	to := views.TriggerURL(name)
+	if r.FormValue("back") == "list" {
+		to = views.TriggersURL()
+		if query, err := url.ParseQuery(r.FormValue("query")); err == nil && len(query) > 0 {
+			to += "?" + query.Encode()
+		}
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }
 

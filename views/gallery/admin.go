@@ -211,7 +211,7 @@ func adminUser(f views.Page) views.AdminUser {
 		Roles: []views.AdminUserRole{{Place: "Vision", URL: "#", Kind: "team", Role: "TeamAdmin"}, {Place: "Research", URL: "#", Kind: "department", Role: "Viewer", Group: "ml-research"}},
 		Forms: []views.AdminUserAction{
 			{Action: "#", Text: "Installation administrators have full access to every tenant.", Button: views.AdminButton{Text: "Make administrator"}},
-			{Action: "#", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created is kept.", Button: views.AdminButton{Text: "Disable the account", Danger: true}},
+			{ID: "disable", Action: "#", Ask: "Disable the account of Jonas Weber?", Text: "Disabling ends all sessions immediately and blocks sign-in and keys. Everything that the user created is kept.", Button: views.AdminButton{Text: "Disable the account"}},
 		},
 	}
 }

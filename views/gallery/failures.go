@@ -46,7 +46,7 @@ func deadLetters(f views.Page) views.DeadLetters {
 			{Name: "Could not start", URL: views.DeadLettersURL("start", "")}, {Name: "Timeout", URL: views.DeadLettersURL("timeout", "")},
 			{Name: "Network", URL: views.DeadLettersURL("network", "")},
 		},
-		DeadLetters: []views.DeadLetterLine{live, ended},
+		DeadLetters: []views.DeadLetterLine{live, ended}, DismissAll: &views.DismissAll{Count: 2, Newest: live.ID},
 		Deliveries: []views.DeliveryLine{{
 			What: "Completion of churn.train 2.1.0", URL: views.ExecutionURL(run), Sub: "8a1f2b11 · 25 attempts", Message: "write facts: dial tcp 10.2.0.7:9000: connect: connection refused",
 			When: clock().Moment(ago(26 * time.Hour)), RequeueTo: views.DeliveryRequeueURL("41"),

@@ -44,7 +44,7 @@ func triggerRows() []views.TriggerRow {
 }
 
 func triggers(f views.Page) views.Triggers {
-	return views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), Rows: triggerRows(), NewURL: "#"}
+	return views.Triggers{Page: frame(f, "Triggers", views.SectionTriggers), Rows: triggerRows(), Total: 4, States: []ui.Option{{Name: "All states", Selected: true}, {Value: "on", Name: "On"}}, NewURL: "#"}
 }
 
 func triggerPage(f views.Page) views.Trigger {

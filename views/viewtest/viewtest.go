@@ -26,6 +26,9 @@ func Check(t testing.TB, page string) {
 		if n.Data == "h1" {
 			headings++
 		}
+		if n.Data == "form" && actsAtOnce(n) {
+			t.Errorf("a form acts on one click and cannot be undone: %s", attribute(n, "action"))
+		}
 		if n.Data == "script" && n.FirstChild != nil {
 			t.Error("an inline script")
 		}
@@ -62,6 +65,39 @@ func Check(t testing.TB, page string) {
 			t.Errorf("%s refers to #%s, which does not exist", from, id)
 		}
 	}
+}
+
+// actsAtOnce reports whether a form is a dangerous button alone, outside a dialog. The form of a
+// confirmation has a link back.
+func actsAtOnce(form *html.Node) bool {
+	for n := range form.Ancestors() {
+		if n.Data == "dialog" {
+			return false
+		}
+	}
+	dangerous := false
+	for n := range form.Descendants() {
+		switch n.Data {
+		case "a", "select", "textarea":
+			return false
+		case "input":
+			if attribute(n, "type") != "hidden" {
+				return false
+			}
+		case "button":
+			dangerous = dangerous || slices.Contains(strings.Fields(attribute(n, "class")), "btn-danger")
+		}
+	}
+	return dangerous
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
 }
 
 // scales reports whether a text is in a drawing that the browser fits into its box. Graphs scale on

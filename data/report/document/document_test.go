@@ -57,7 +57,7 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		"axis":               {block("{chart}", "metric: a", "x: day"), "Line 3: Enter step, time or relative."},
 		"smoothing":          {block("{chart}", "metric: a", "smoothing: nan"), "Line 3: Enter a smoothing from 0 to 0.95."},
 		"anchors":            {block("{table}", "view: &a x", "where: *a"), "The option view must be a string"},
-		"options of a story": {block("{table}", "where: "+strings.Repeat("x", 5000)), "The options of a block have at most 4096 characters."},
+		"options of a story": {block("{table}", "where: "+strings.Repeat("x", 5000)), "The options of a block have at most 4096 bytes."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

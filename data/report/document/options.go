@@ -171,7 +171,7 @@ func readOptions(f markdown.Fence) (list []setting, problems []Problem) {
 		return nil, nil
 	}
 	if len(f.Body) > maxOptions {
-		return nil, []Problem{{f.Line, fmt.Sprintf("The options of a block have at most %d characters.", maxOptions)}}
+		return nil, []Problem{{f.Line, fmt.Sprintf("The options of a block have at most %d bytes.", maxOptions)}}
 	}
 	if strings.Count(f.Body, "[")+strings.Count(f.Body, "{") > 50 {
 		return nil, []Problem{{f.Line + 1, "Write options as name: value, without nested lists and objects."}}

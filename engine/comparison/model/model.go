@@ -154,7 +154,7 @@ func (s *Service) inputs(ctx context.Context, madeBy [2]uuid.UUID) (Inputs, erro
 	before, now := madeBy[0], madeBy[1]
 	switch {
 	case before == uuid.Nil || now == uuid.Nil:
-		return Inputs{Note: "At least one version does not name the execution that produced it."}, nil
+		return Inputs{Note: "Not available: at least one version has no recorded execution."}, nil
 	case before == now:
 		return Inputs{Note: "The same execution produced both versions."}, nil
 	}

@@ -68,7 +68,7 @@ func (s *Service) sources(ctx context.Context, model string, against, version re
 		}
 	}
 	if len(all) == 0 {
-		out.Note = "No dataset, feature set, model or upload is known above these versions."
+		out.Note = "No upstream dataset, feature set, model or upload is recorded for these versions."
 	}
 	return out, nil
 }

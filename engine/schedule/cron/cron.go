@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	parser "github.com/netresearch/go-cron"
 )
@@ -47,7 +48,7 @@ type Clock struct {
 
 // Limits of expressions.
 const (
-	MaxLength = 200 // bytes
+	MaxLength = 200 // characters
 	// horizon is how far Next searches. It is longer than any cycle of leap years and days of the week,
 	// also across 2100, which is no leap year.
 	horizon = 41 // years
@@ -101,7 +102,7 @@ func Parse(text string) (Expression, error) {
 	switch {
 	case strings.Contains(text, "TZ="):
 		return Expression{}, fmt.Errorf("set the time zone in timezone, not in the expression %q", shorten(text))
-	case len(text) > MaxLength:
+	case utf8.RuneCountInString(text) > MaxLength:
 		return Expression{}, fmt.Errorf("a cron expression can have at most %d characters", MaxLength)
 	case len(fields) == 5:
 		fields = append([]string{"0"}, fields...)

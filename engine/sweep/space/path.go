@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/typeregistry"
@@ -13,7 +14,7 @@ import (
 
 // TypeAt returns the type of the value at a path of inputs, or why there is none.
 func TypeAt(inputs typeregistry.Schema, path string) (*typeregistry.Type, string) {
-	if path == "" || len(path) > MaxPath {
+	if path == "" || utf8.RuneCountInString(path) > MaxPath {
 		return nil, fmt.Sprintf("Enter the name of an input, of at most %d characters.", MaxPath)
 	}
 	name, rest, nested := strings.Cut(path, ".")
