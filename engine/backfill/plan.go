@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -10,11 +11,11 @@ import (
 	"github.com/flowforge/flowforge/engine/schedule"
 )
 
-// existing is the latest execution for a time of a schedule. The status is "" for a deleted
-// execution.
+// existing is the latest execution for a time of a schedule. A deleted execution has the status "",
+// and the outcome tells how it ended.
 type existing struct {
-	execution uuid.UUID
-	status    string
+	execution       uuid.UUID
+	status, outcome string
 }
 
 // Planned is a slot of a dry run: what exists, and whether it would run.
@@ -32,7 +33,7 @@ func plan(slots []schedule.Slot, found map[int64]existing, rule Rerun) []Planned
 	for i, slot := range slots {
 		out[i] = Planned{Fire: slot.Fire, Start: slot.Start, Runs: true}
 		if e, ok := found[slot.Fire.UnixMicro()]; ok {
-			out[i].ExecutionID, out[i].Status, out[i].Runs = new(e.execution), e.status, again(rule, e.status)
+			out[i].ExecutionID, out[i].Status, out[i].Runs = new(e.execution), e.status, again(rule, cmp.Or(e.status, e.outcome))
 		}
 	}
 	return out
@@ -46,8 +47,8 @@ func launchedSince(slots []Planned, found map[int64]existing) bool {
 	})
 }
 
-// again reports whether a slot with an execution runs again. A deleted execution counts as
-// ended.
+// again reports whether a slot with an execution runs again. An execution whose outcome is unknown
+// counts as ended.
 func again(rule Rerun, status string) bool {
 	switch query.State(status) {
 	case query.Pending, query.Running, query.Paused:

@@ -217,7 +217,7 @@ func existingOf(ctx context.Context, q *db.Queries, sp Spec) (map[int64]existing
 	}
 	out := map[int64]existing{}
 	for _, r := range rows {
-		out[r.FireAt.UnixMicro()] = existing{execution: r.ExecutionID, status: r.Status}
+		out[r.FireAt.UnixMicro()] = existing{execution: r.ExecutionID, status: r.Status, outcome: r.Outcome}
 	}
 	return out, nil
 }
