@@ -439,6 +439,32 @@ func (q *Queries) NextBackfillSlots(ctx context.Context, backfillID uuid.UUID, n
 	return items, nil
 }
 
+const queuedFires = `-- name: QueuedFires :many
+SELECT o.fire_at FROM schedule_occurrences o
+WHERE o.schedule_id = $1 AND o.state = 'QUEUED' AND o.fire_at >= $2::timestamptz AND o.fire_at < $3::timestamptz
+`
+
+// The times that a schedule launches once there is room for an execution.
+func (q *Queries) QueuedFires(ctx context.Context, scheduleID uuid.UUID, since time.Time, until time.Time) ([]time.Time, error) {
+	rows, err := q.db.Query(ctx, queuedFires, scheduleID, since, until)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []time.Time
+	for rows.Next() {
+		var fire_at time.Time
+		if err := rows.Scan(&fire_at); err != nil {
+			return nil, err
+		}
+		items = append(items, fire_at)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const runningBackfills = `-- name: RunningBackfills :many
 SELECT id FROM backfills WHERE status = 'RUNNING' ORDER BY id
 `

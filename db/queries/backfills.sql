@@ -74,3 +74,8 @@ FROM (
 ) l
 LEFT JOIN executions e ON e.id = l.execution_id
 ORDER BY l.fire_at, l.execution_id DESC;
+
+-- name: QueuedFires :many
+-- The times that a schedule launches once there is room for an execution.
+SELECT o.fire_at FROM schedule_occurrences o
+WHERE o.schedule_id = @schedule_id AND o.state = 'QUEUED' AND o.fire_at >= @since::timestamptz AND o.fire_at < @until::timestamptz;

@@ -352,3 +352,38 @@ func TestACancelledBackfillStopsItsExecutionsLater(t *testing.T) {
 	require.Equal(t, backfill.Cancelled, cancelled.Status)
 	b.hasEnded(*b.launched(f.ID)[0].ExecutionID)
 }
+
+// TestTimesThatTheScheduleLaunches: a backfill leaves out the times that the schedule itself is about to launch.
+func TestTimesThatTheScheduleLaunches(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.daily("gate", func(sp *schedule.Spec) { sp.Paused, sp.Overlap = false, schedule.OverlapQueueAll })
+	b.clock.set(time.Date(2026, 11, 25, 2, 1, 0, 0, berlin(t))) // the time of 02:00 is due and not launched yet
+	sp := b.spec(sc, 1)
+	sp.From, sp.Until, sp.Rerun = time.Date(2026, 11, 23, 0, 0, 0, 0, berlin(t)), b.clock.now(), backfill.RerunAll
+	runs := func() (out []bool) {
+		dry, err := b.backfills.Preview(b.ctx, sp)
+		require.NoError(t, err)
+		for _, s := range dry.Slots {
+			out = append(out, s.Runs)
+		}
+		return out
+	}
+	require.Equal(t, []bool{true, true, false}, runs())
+	queue := func(at time.Time) {
+		_, err := b.pool.Exec(b.ctx, `INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, interval_start, state, decided_at)
+			VALUES ($1, $2, $2, $2, 'QUEUED', $2)`, sc.ID, at)
+		require.NoError(t, err)
+	}
+	queue(time.Date(2026, 11, 23, 2, 0, 0, 0, berlin(t)))
+	require.Equal(t, []bool{false, true, false}, runs())
+	f := b.create(sp)
+	require.Equal(t, backfill.Counts{Total: 3, Pending: 1, Kept: 2}, f.Counts)
+	require.Nil(t, b.slots(f.ID)[0].ExecutionID)
+	_, err := b.backfills.Cancel(b.ctx, f.ID, false)
+	require.NoError(t, err)
+	queue(time.Date(2026, 11, 24, 2, 0, 0, 0, berlin(t)))
+	_, err = b.backfills.Create(b.ctx, sp)
+	require.Len(t, apperr.FieldsOf(err), 1, "%v", err)
+	require.Equal(t, "until", apperr.FieldsOf(err)[0].Path)
+}
