@@ -76,6 +76,28 @@ func TestSignatures(t *testing.T) {
 	require.Equal(t, 4, b.executions())
 }
 
+// TestASecretThatCannotBeRead: users see why on the page of the trigger, and the sender learns nothing
+// about the secret store.
+func TestASecretThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tr := b.put(webhook(trigger.GitHub))
+	request := trigger.Request{Header: github("1", push), Body: []byte(push)}
+	b.unread = apperr.New(apperr.Conflict, `The secret "hook" has no value. The secret store "vault" has no path team/hook.`)
+	_, err := b.triggers.Receive(t.Context(), tr.ID, request)
+	require.Equal(t, apperr.Unauthenticated, apperr.CodeOf(err))
+	require.NotContains(t, apperr.MessageOf(err), "vault")
+	require.Contains(t, b.deliveries(tr.Name)[0].Message, "has no path team/hook")
+	b.unread = apperr.New(apperr.Unavailable, `The secret "hook" has no value. The secret store "vault" does not respond.`)
+	_, err = b.triggers.Receive(t.Context(), tr.ID, request)
+	require.Equal(t, apperr.Unavailable, apperr.CodeOf(err))
+	require.NotContains(t, apperr.MessageOf(err), "vault")
+	b.unread = nil
+	d, err := b.triggers.Receive(t.Context(), tr.ID, request)
+	require.NoError(t, err)
+	require.Equal(t, trigger.Launched, d.Outcome)
+}
+
 // TestTextsThatPostgresCannotStore: a sender that repeated the request would get the same error again.
 func TestTextsThatPostgresCannotStore(t *testing.T) {
 	t.Parallel()
