@@ -124,10 +124,10 @@ func (q *Queries) DeleteOldNotifications(ctx context.Context, before *time.Time)
 const executionForNotification = `-- name: ExecutionForNotification :one
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_id, e.workflow_name, e.version, e.name, e.status, e.submitted_by_name, e.error,
     e.created_at, e.started_at, e.finished_at,
-    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id) AS of_sweep,
     COALESCE((
         SELECT p.status FROM executions p
         WHERE p.workflow_id = e.workflow_id AND p.project_id = e.project_id AND p.id < e.id AND p.status IN ('SUCCEEDED', 'FAILED')
+            AND p.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = p.id)
         ORDER BY p.id DESC LIMIT 1
     ), '')::text AS status_before,
     u.history, u.usual_seconds,
@@ -147,10 +147,11 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT v.started_at, v.finished_at FROM executions v
         WHERE v.workflow_id = e.workflow_id AND v.project_id = e.project_id AND v.id < e.id AND v.status = 'SUCCEEDED' AND v.started_at IS NOT NULL
+            AND v.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = v.id)
         ORDER BY v.id DESC LIMIT 20
     ) w
 ) u
-WHERE e.id = $1
+WHERE e.id = $1 AND e.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 `
 
 type ExecutionForNotificationRow struct {
@@ -167,7 +168,6 @@ type ExecutionForNotificationRow struct {
 	CreatedAt       time.Time
 	StartedAt       *time.Time
 	FinishedAt      *time.Time
-	OfSweep         bool
 	StatusBefore    string
 	History         int64
 	UsualSeconds    float64
@@ -177,8 +177,9 @@ type ExecutionForNotificationRow struct {
 	Trigger         string
 }
 
-// Returns an execution with the state of the one before it and the usual duration of its workflow:
-// the median of the last successful executions before it.
+// Returns an execution that causes messages, with the state of the one before it and the usual duration of its
+// workflow: the median of the last successful executions before it. Runs of sweeps and executions that list options
+// cause none, and the others are not compared with them.
 func (q *Queries) ExecutionForNotification(ctx context.Context, id uuid.UUID) (ExecutionForNotificationRow, error) {
 	row := q.db.QueryRow(ctx, executionForNotification, id)
 	var i ExecutionForNotificationRow
@@ -196,7 +197,6 @@ func (q *Queries) ExecutionForNotification(ctx context.Context, id uuid.UUID) (E
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.OfSweep,
 		&i.StatusBefore,
 		&i.History,
 		&i.UsualSeconds,
@@ -760,6 +760,7 @@ SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.su
 FROM executions e
 WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND COALESCE(e.scheduled_at, e.created_at) <= $3::timestamptz AND COALESCE(e.scheduled_at, e.created_at) >= $4::timestamptz
+    AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT $5
 `
@@ -788,7 +789,8 @@ type OverdueExecutionsRow struct {
 }
 
 // Returns executions of a project that have not ended and were due to start in an interval, by ID. An execution of a
-// schedule was due at its scheduled time, and others when they were launched. Runs of sweeps are left out.
+// schedule was due at its scheduled time, and others when they were launched. Runs of sweeps and executions that
+// list options are left out.
 func (q *Queries) OverdueExecutions(ctx context.Context, arg OverdueExecutionsParams) ([]OverdueExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, overdueExecutions,
 		arg.ProjectID,
@@ -1033,7 +1035,7 @@ const waitingExecutions = `-- name: WaitingExecutions :many
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
 FROM executions e
 WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= $3 AND e.created_at >= $4
-    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
+    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0 AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT $5
 `
@@ -1058,7 +1060,7 @@ type WaitingExecutionsRow struct {
 }
 
 // Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
-// of sweeps are left out.
+// of sweeps and executions that list options are left out.
 func (q *Queries) WaitingExecutions(ctx context.Context, arg WaitingExecutionsParams) ([]WaitingExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, waitingExecutions,
 		arg.ProjectID,

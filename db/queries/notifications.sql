@@ -97,14 +97,15 @@ SELECT id FROM notifications WHERE project_id = @project_id AND state = 'FAILED'
 DELETE FROM notifications WHERE settled_at < @before;
 
 -- name: ExecutionForNotification :one
--- Returns an execution with the state of the one before it and the usual duration of its workflow:
--- the median of the last successful executions before it.
+-- Returns an execution that causes messages, with the state of the one before it and the usual duration of its
+-- workflow: the median of the last successful executions before it. Runs of sweeps and executions that list options
+-- cause none, and the others are not compared with them.
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_id, e.workflow_name, e.version, e.name, e.status, e.submitted_by_name, e.error,
     e.created_at, e.started_at, e.finished_at,
-    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id) AS of_sweep,
     COALESCE((
         SELECT p.status FROM executions p
         WHERE p.workflow_id = e.workflow_id AND p.project_id = e.project_id AND p.id < e.id AND p.status IN ('SUCCEEDED', 'FAILED')
+            AND p.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = p.id)
         ORDER BY p.id DESC LIMIT 1
     ), '')::text AS status_before,
     u.history, u.usual_seconds,
@@ -124,29 +125,32 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT v.started_at, v.finished_at FROM executions v
         WHERE v.workflow_id = e.workflow_id AND v.project_id = e.project_id AND v.id < e.id AND v.status = 'SUCCEEDED' AND v.started_at IS NOT NULL
+            AND v.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = v.id)
         ORDER BY v.id DESC LIMIT 20
     ) w
 ) u
-WHERE e.id = @id;
+WHERE e.id = @id AND e.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id);
 
 -- name: WaitingExecutions :many
 -- Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
--- of sweeps are left out.
+-- of sweeps and executions that list options are left out.
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
 FROM executions e
 WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= @before AND e.created_at >= @since
-    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
+    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0 AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT @row_limit;
 
 -- name: OverdueExecutions :many
 -- Returns executions of a project that have not ended and were due to start in an interval, by ID. An execution of a
--- schedule was due at its scheduled time, and others when they were launched. Runs of sweeps are left out.
+-- schedule was due at its scheduled time, and others when they were launched. Runs of sweeps and executions that
+-- list options are left out.
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at, e.status,
     COALESCE(e.scheduled_at, e.created_at)::timestamptz AS start_at, e.total, (e.succeeded + e.failed + e.skipped + e.cancelled)::integer AS ended
 FROM executions e
 WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND COALESCE(e.scheduled_at, e.created_at) <= @before::timestamptz AND COALESCE(e.scheduled_at, e.created_at) >= @since::timestamptz
+    AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT @row_limit;
 
