@@ -832,7 +832,7 @@ func (q *Queries) OverdueExecutions(ctx context.Context, arg OverdueExecutionsPa
 
 const pausedSchedules = `-- name: PausedSchedules :many
 SELECT id, name, workflow_name, message, updated_at, resumed_at FROM schedules
-WHERE project_id = $1 AND id > $2 AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= $3
+WHERE project_id = $1 AND id > $2 AND paused AND reason NOT IN ('', 'person', 'workflow') AND updated_at >= $3
 ORDER BY id LIMIT $4
 `
 
@@ -845,7 +845,8 @@ type PausedSchedulesRow struct {
 	ResumedAt    time.Time
 }
 
-// Returns schedules of a project that were paused by the server, not by a person, by ID.
+// Returns schedules of a project that were paused by the server, not by a person or by the definition of their
+// workflow, by ID.
 func (q *Queries) PausedSchedules(ctx context.Context, projectID uuid.UUID, after uuid.UUID, since time.Time, rowLimit int32) ([]PausedSchedulesRow, error) {
 	rows, err := q.db.Query(ctx, pausedSchedules,
 		projectID,

@@ -164,9 +164,10 @@ WHERE e.project_id = @project_id AND (e.id, n.node_index) > (@after_execution::u
 ORDER BY e.id, n.node_index LIMIT @row_limit;
 
 -- name: PausedSchedules :many
--- Returns schedules of a project that were paused by the server, not by a person, by ID.
+-- Returns schedules of a project that were paused by the server, not by a person or by the definition of their
+-- workflow, by ID.
 SELECT id, name, workflow_name, message, updated_at, resumed_at FROM schedules
-WHERE project_id = @project_id AND id > @after AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= @since
+WHERE project_id = @project_id AND id > @after AND paused AND reason NOT IN ('', 'person', 'workflow') AND updated_at >= @since
 ORDER BY id LIMIT @row_limit;
 
 -- name: FailureStreaks :many

@@ -65,4 +65,7 @@ func TestAPausedScheduleIsReportedOnce(t *testing.T) {
 	b.clock.add(time.Minute)
 	b.exec("UPDATE schedules SET updated_at = $1, resumed_at = $1", b.clock.now())
 	require.Equal(t, 2, b.watched(), "it was resumed and paused again")
+	b.clock.add(time.Minute)
+	b.exec("UPDATE schedules SET updated_at = $1, resumed_at = $1, reason = 'workflow'", b.clock.now())
+	require.Equal(t, 2, b.watched(), "a person registered a definition that declares it as paused")
 }
