@@ -943,6 +943,39 @@ func (q *Queries) PendingApprovals(ctx context.Context, arg PendingApprovalsPara
 	return items, nil
 }
 
+const postponeNotification = `-- name: PostponeNotification :execrows
+UPDATE notifications n SET due_at = c.open_until, attempts = n.attempts - 1
+FROM notification_channels c
+WHERE n.id = $1 AND n.attempts = $2 AND n.state = 'PENDING'
+    AND c.project_id = n.project_id AND c.name = n.channel AND c.open_until > $3::timestamptz
+`
+
+// Takes back the claim of a notification whose channel has stopped accepting any since.
+func (q *Queries) PostponeNotification(ctx context.Context, iD uuid.UUID, attempts int32, now time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, postponeNotification, iD, attempts, now)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const quietHours = `-- name: QuietHours :one
+SELECT quiet_from, quiet_to, timezone FROM notification_rules WHERE id = $1
+`
+
+type QuietHoursRow struct {
+	QuietFrom string
+	QuietTo   string
+	Timezone  string
+}
+
+func (q *Queries) QuietHours(ctx context.Context, id uuid.UUID) (QuietHoursRow, error) {
+	row := q.db.QueryRow(ctx, quietHours, id)
+	var i QuietHoursRow
+	err := row.Scan(&i.QuietFrom, &i.QuietTo, &i.Timezone)
+	return i, err
+}
+
 const redeliverNotification = `-- name: RedeliverNotification :exec
 UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || $1::text || '.', attempts = 0, due_at = $2, settled_at = NULL WHERE id = $3
 `

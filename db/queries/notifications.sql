@@ -56,6 +56,16 @@ FROM (
 WHERE n.id = due.id
 RETURNING n.*;
 
+-- name: QuietHours :one
+SELECT quiet_from, quiet_to, timezone FROM notification_rules WHERE id = @id;
+
+-- name: PostponeNotification :execrows
+-- Takes back the claim of a notification whose channel has stopped accepting any since.
+UPDATE notifications n SET due_at = c.open_until, attempts = n.attempts - 1
+FROM notification_channels c
+WHERE n.id = @id AND n.attempts = @attempts AND n.state = 'PENDING'
+    AND c.project_id = n.project_id AND c.name = n.channel AND c.open_until > @now::timestamptz;
+
 -- name: SettleNotification :execrows
 -- Stores the result of an attempt, unless a later attempt has begun.
 UPDATE notifications SET state = @state, reason = @reason, log = @log, due_at = @due_at, settled_at = @settled_at
