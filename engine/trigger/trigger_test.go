@@ -332,3 +332,18 @@ func TestTriggersAreChecked(t *testing.T) {
 	_, err = b.triggers.Receive(t.Context(), uuid.New(), trigger.Request{})
 	require.True(t, apperr.Is(err, apperr.NotFound))
 }
+
+// TestChangesAreRecorded: the audit log has the old and the new value of each setting.
+func TestChangesAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sp := webhook(trigger.Standard)
+	b.put(sp)
+	sp.Workflow, sp.Enabled, sp.Signature, sp.Priority, sp.Inputs = "retrain", true, trigger.Bearer, new(80), map[string]any{"ref": "fixed"}
+	_, err := b.triggers.Put(b.ctx, sp.Name, sp)
+	require.NoError(t, err)
+	var changed []string
+	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT array_agg(n.key ORDER BY n.key) FROM audit_log a, jsonb_each(a.new_value) n
+		WHERE a.action = 'trigger.update' AND a.old_value -> n.key IS DISTINCT FROM n.value`).Scan(&changed))
+	require.Equal(t, []string{"inputs", "priority", "signature"}, changed)
+}
