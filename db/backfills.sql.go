@@ -23,7 +23,7 @@ func (q *Queries) CancelBackfillSlots(ctx context.Context, message string, now t
 }
 
 const countBackfillSlots = `-- name: CountBackfillSlots :many
-SELECT s.backfill_id, s.state, coalesce(e.status, '')::text AS status, count(*) AS slots
+SELECT s.backfill_id, s.state, coalesce(e.status, s.outcome)::text AS status, count(*) AS slots
 FROM backfill_slots s
 LEFT JOIN executions e ON e.id = s.execution_id
 WHERE s.backfill_id = ANY($1::uuid[])
@@ -63,12 +63,12 @@ func (q *Queries) CountBackfillSlots(ctx context.Context, ids []uuid.UUID) ([]Co
 }
 
 const existingFires = `-- name: ExistingFires :many
-SELECT DISTINCT ON (l.fire_at) l.fire_at, l.execution_id, coalesce(e.status, '')::text AS status
+SELECT DISTINCT ON (l.fire_at) l.fire_at, l.execution_id, coalesce(e.status, '')::text AS status, l.outcome
 FROM (
-    SELECT o.fire_at, o.execution_id::uuid AS execution_id FROM schedule_occurrences o
+    SELECT o.fire_at, o.execution_id::uuid AS execution_id, o.outcome FROM schedule_occurrences o
     WHERE o.schedule_id = $1 AND o.state = 'LAUNCHED' AND o.fire_at >= $2::timestamptz AND o.fire_at < $3::timestamptz
     UNION ALL
-    SELECT s.fire_at, s.execution_id::uuid FROM backfill_slots s
+    SELECT s.fire_at, s.execution_id::uuid, s.outcome FROM backfill_slots s
     WHERE s.schedule_id = $1 AND s.state = 'LAUNCHED' AND s.fire_at >= $2::timestamptz AND s.fire_at < $3::timestamptz
 ) l
 LEFT JOIN executions e ON e.id = l.execution_id
@@ -79,6 +79,7 @@ type ExistingFiresRow struct {
 	FireAt      time.Time
 	ExecutionID uuid.UUID
 	Status      string
+	Outcome     string
 }
 
 // The latest execution of each time of a schedule: launched by the schedule or by a backfill.
@@ -91,7 +92,12 @@ func (q *Queries) ExistingFires(ctx context.Context, scheduleID uuid.UUID, since
 	var items []ExistingFiresRow
 	for rows.Next() {
 		var i ExistingFiresRow
-		if err := rows.Scan(&i.FireAt, &i.ExecutionID, &i.Status); err != nil {
+		if err := rows.Scan(
+			&i.FireAt,
+			&i.ExecutionID,
+			&i.Status,
+			&i.Outcome,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -221,7 +227,7 @@ func (q *Queries) InsertBackfillSlots(ctx context.Context, arg InsertBackfillSlo
 }
 
 const listBackfillSlots = `-- name: ListBackfillSlots :many
-SELECT s.backfill_id, s.schedule_id, s.fire_at, s.interval_start, s.state, s.message, s.execution_id, s.decided_at, coalesce(e.status, '')::text AS status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
+SELECT s.backfill_id, s.schedule_id, s.fire_at, s.interval_start, s.state, s.message, s.execution_id, s.decided_at, s.outcome, coalesce(e.status, '')::text AS status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
 FROM backfill_slots s
 LEFT JOIN executions e ON e.id = s.execution_id
 WHERE s.backfill_id = $1 AND ($2::timestamptz IS NULL OR s.fire_at > $2)
@@ -238,6 +244,7 @@ type ListBackfillSlotsRow struct {
 	Message       string
 	ExecutionID   *uuid.UUID
 	DecidedAt     time.Time
+	Outcome       string
 	Status        string
 	StartedAt     *time.Time
 	FinishedAt    *time.Time
@@ -262,6 +269,7 @@ func (q *Queries) ListBackfillSlots(ctx context.Context, backfillID uuid.UUID, a
 			&i.Message,
 			&i.ExecutionID,
 			&i.DecidedAt,
+			&i.Outcome,
 			&i.Status,
 			&i.StartedAt,
 			&i.FinishedAt,
@@ -396,7 +404,7 @@ func (q *Queries) LockBackfill(ctx context.Context, id uuid.UUID) (Backfill, err
 }
 
 const nextBackfillSlots = `-- name: NextBackfillSlots :many
-SELECT backfill_id, schedule_id, fire_at, interval_start, state, message, execution_id, decided_at FROM backfill_slots WHERE backfill_id = $1 AND state = 'PENDING'
+SELECT backfill_id, schedule_id, fire_at, interval_start, state, message, execution_id, decided_at, outcome FROM backfill_slots WHERE backfill_id = $1 AND state = 'PENDING'
 ORDER BY CASE WHEN $2::bool THEN fire_at END DESC, fire_at
 LIMIT $3
 `
@@ -419,10 +427,37 @@ func (q *Queries) NextBackfillSlots(ctx context.Context, backfillID uuid.UUID, n
 			&i.Message,
 			&i.ExecutionID,
 			&i.DecidedAt,
+			&i.Outcome,
 		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const queuedFires = `-- name: QueuedFires :many
+SELECT o.fire_at FROM schedule_occurrences o
+WHERE o.schedule_id = $1 AND o.state = 'QUEUED' AND o.fire_at >= $2::timestamptz AND o.fire_at < $3::timestamptz
+`
+
+// The times that a schedule launches once there is room for an execution.
+func (q *Queries) QueuedFires(ctx context.Context, scheduleID uuid.UUID, since time.Time, until time.Time) ([]time.Time, error) {
+	rows, err := q.db.Query(ctx, queuedFires, scheduleID, since, until)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []time.Time
+	for rows.Next() {
+		var fire_at time.Time
+		if err := rows.Scan(&fire_at); err != nil {
+			return nil, err
+		}
+		items = append(items, fire_at)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -298,6 +298,7 @@ WHERE e.position > $1 AND e.position <= $2 AND t.enabled AND e.at >= t.enabled_a
             ELSE false END)
         ELSE false END
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.execution_id)
+    AND NOT EXISTS (SELECT 1 FROM executions x WHERE x.id = e.execution_id AND x.purpose = 'OPTIONS')
 ORDER BY e.position, t.id
 `
 
@@ -307,7 +308,7 @@ type TriggersOfEventsRow struct {
 }
 
 // Returns the positions of the events in a range of the feed with the enabled triggers of their project
-// that wait for such an event. Runs of sweeps and changes in the audit log cause nothing.
+// that wait for such an event. Runs of sweeps, executions that list options, and changes in the audit log cause nothing.
 func (q *Queries) TriggersOfEvents(ctx context.Context, after int64, until int64) ([]TriggersOfEventsRow, error) {
 	rows, err := q.db.Query(ctx, triggersOfEvents, after, until)
 	if err != nil {

@@ -229,7 +229,7 @@ SELECT e.name, e.workflow_name, e.version, e.status, e.created_at, e.submitted_b
     (EXISTS (SELECT 1 FROM backfill_slots b WHERE b.execution_id = e.id) OR EXISTS (SELECT 1 FROM trigger_deliveries d WHERE d.execution_id = e.id))::boolean AS automatic,
     EXISTS (SELECT 1 FROM option_runs r WHERE r.execution_id = e.id) AS of_options
 FROM executions e
-LEFT JOIN schedule_occurrences o ON o.execution_id = e.id
+LEFT JOIN schedule_occurrences o ON o.execution_id = e.id AND o.reason <> 'manual'
 LEFT JOIN schedules s ON s.id = o.schedule_id
 WHERE e.id = $1
 `
@@ -249,7 +249,8 @@ type InboxExecutionRow struct {
 	OfOptions       bool
 }
 
-// Returns who launched an execution, and the schedule that did it for them.
+// Returns who launched an execution, and the schedule that did it for them. A user who runs a schedule
+// launches the execution.
 func (q *Queries) InboxExecution(ctx context.Context, id uuid.UUID) (InboxExecutionRow, error) {
 	row := q.db.QueryRow(ctx, inboxExecution, id)
 	var i InboxExecutionRow

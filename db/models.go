@@ -136,6 +136,7 @@ type BackfillSlot struct {
 	Message       string
 	ExecutionID   *uuid.UUID
 	DecidedAt     time.Time
+	Outcome       string
 }
 
 type Blob struct {
@@ -1364,6 +1365,7 @@ type ScheduleOccurrence struct {
 	Message       string
 	ExecutionID   *uuid.UUID
 	DecidedAt     time.Time
+	Outcome       string
 }
 
 type SearchField struct {

@@ -124,10 +124,10 @@ func (q *Queries) DeleteOldNotifications(ctx context.Context, before *time.Time)
 const executionForNotification = `-- name: ExecutionForNotification :one
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_id, e.workflow_name, e.version, e.name, e.status, e.submitted_by_name, e.error,
     e.created_at, e.started_at, e.finished_at,
-    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id) AS of_sweep,
     COALESCE((
         SELECT p.status FROM executions p
         WHERE p.workflow_id = e.workflow_id AND p.project_id = e.project_id AND p.id < e.id AND p.status IN ('SUCCEEDED', 'FAILED')
+            AND p.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = p.id)
         ORDER BY p.id DESC LIMIT 1
     ), '')::text AS status_before,
     u.history, u.usual_seconds,
@@ -147,10 +147,11 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT v.started_at, v.finished_at FROM executions v
         WHERE v.workflow_id = e.workflow_id AND v.project_id = e.project_id AND v.id < e.id AND v.status = 'SUCCEEDED' AND v.started_at IS NOT NULL
+            AND v.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = v.id)
         ORDER BY v.id DESC LIMIT 20
     ) w
 ) u
-WHERE e.id = $1
+WHERE e.id = $1 AND e.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 `
 
 type ExecutionForNotificationRow struct {
@@ -167,7 +168,6 @@ type ExecutionForNotificationRow struct {
 	CreatedAt       time.Time
 	StartedAt       *time.Time
 	FinishedAt      *time.Time
-	OfSweep         bool
 	StatusBefore    string
 	History         int64
 	UsualSeconds    float64
@@ -177,8 +177,9 @@ type ExecutionForNotificationRow struct {
 	Trigger         string
 }
 
-// Returns an execution with the state of the one before it and the usual duration of its workflow:
-// the median of the last successful executions before it.
+// Returns an execution that causes messages, with the state of the one before it and the usual duration of its
+// workflow: the median of the last successful executions before it. Runs of sweeps and executions that list options
+// cause none, and the others are not compared with them.
 func (q *Queries) ExecutionForNotification(ctx context.Context, id uuid.UUID) (ExecutionForNotificationRow, error) {
 	row := q.db.QueryRow(ctx, executionForNotification, id)
 	var i ExecutionForNotificationRow
@@ -196,7 +197,6 @@ func (q *Queries) ExecutionForNotification(ctx context.Context, id uuid.UUID) (E
 		&i.CreatedAt,
 		&i.StartedAt,
 		&i.FinishedAt,
-		&i.OfSweep,
 		&i.StatusBefore,
 		&i.History,
 		&i.UsualSeconds,
@@ -760,6 +760,7 @@ SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.su
 FROM executions e
 WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND COALESCE(e.scheduled_at, e.created_at) <= $3::timestamptz AND COALESCE(e.scheduled_at, e.created_at) >= $4::timestamptz
+    AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT $5
 `
@@ -788,7 +789,8 @@ type OverdueExecutionsRow struct {
 }
 
 // Returns executions of a project that have not ended and were due to start in an interval, by ID. An execution of a
-// schedule was due at its scheduled time, and others when they were launched. Runs of sweeps are left out.
+// schedule was due at its scheduled time, and others when they were launched. Runs of sweeps and executions that
+// list options are left out.
 func (q *Queries) OverdueExecutions(ctx context.Context, arg OverdueExecutionsParams) ([]OverdueExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, overdueExecutions,
 		arg.ProjectID,
@@ -830,7 +832,7 @@ func (q *Queries) OverdueExecutions(ctx context.Context, arg OverdueExecutionsPa
 
 const pausedSchedules = `-- name: PausedSchedules :many
 SELECT id, name, workflow_name, message, updated_at, resumed_at FROM schedules
-WHERE project_id = $1 AND id > $2 AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= $3
+WHERE project_id = $1 AND id > $2 AND paused AND reason NOT IN ('', 'person', 'workflow') AND updated_at >= $3
 ORDER BY id LIMIT $4
 `
 
@@ -843,7 +845,8 @@ type PausedSchedulesRow struct {
 	ResumedAt    time.Time
 }
 
-// Returns schedules of a project that were paused by the server, not by a person, by ID.
+// Returns schedules of a project that were paused by the server, not by a person or by the definition of their
+// workflow, by ID.
 func (q *Queries) PausedSchedules(ctx context.Context, projectID uuid.UUID, after uuid.UUID, since time.Time, rowLimit int32) ([]PausedSchedulesRow, error) {
 	rows, err := q.db.Query(ctx, pausedSchedules,
 		projectID,
@@ -940,6 +943,39 @@ func (q *Queries) PendingApprovals(ctx context.Context, arg PendingApprovalsPara
 	return items, nil
 }
 
+const postponeNotification = `-- name: PostponeNotification :execrows
+UPDATE notifications n SET due_at = c.open_until, attempts = n.attempts - 1
+FROM notification_channels c
+WHERE n.id = $1 AND n.attempts = $2 AND n.state = 'PENDING'
+    AND c.project_id = n.project_id AND c.name = n.channel AND c.open_until > $3::timestamptz
+`
+
+// Takes back the claim of a notification whose channel has stopped accepting any since.
+func (q *Queries) PostponeNotification(ctx context.Context, iD uuid.UUID, attempts int32, now time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, postponeNotification, iD, attempts, now)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const quietHours = `-- name: QuietHours :one
+SELECT quiet_from, quiet_to, timezone FROM notification_rules WHERE id = $1
+`
+
+type QuietHoursRow struct {
+	QuietFrom string
+	QuietTo   string
+	Timezone  string
+}
+
+func (q *Queries) QuietHours(ctx context.Context, id uuid.UUID) (QuietHoursRow, error) {
+	row := q.db.QueryRow(ctx, quietHours, id)
+	var i QuietHoursRow
+	err := row.Scan(&i.QuietFrom, &i.QuietTo, &i.Timezone)
+	return i, err
+}
+
 const redeliverNotification = `-- name: RedeliverNotification :exec
 UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || $1::text || '.', attempts = 0, due_at = $2, settled_at = NULL WHERE id = $3
 `
@@ -1033,7 +1069,7 @@ const waitingExecutions = `-- name: WaitingExecutions :many
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
 FROM executions e
 WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= $3 AND e.created_at >= $4
-    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
+    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0 AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT $5
 `
@@ -1058,7 +1094,7 @@ type WaitingExecutionsRow struct {
 }
 
 // Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
-// of sweeps are left out.
+// of sweeps and executions that list options are left out.
 func (q *Queries) WaitingExecutions(ctx context.Context, arg WaitingExecutionsParams) ([]WaitingExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, waitingExecutions,
 		arg.ProjectID,

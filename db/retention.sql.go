@@ -464,6 +464,18 @@ func (q *Queries) KeepExecution(ctx context.Context, keptAt time.Time, keptBy st
 	return id, err
 }
 
+const keepOutcomes = `-- name: KeepOutcomes :exec
+WITH gone AS (SELECT id, status FROM executions WHERE id = ANY ($1::uuid[])),
+fires AS (UPDATE schedule_occurrences o SET outcome = gone.status FROM gone WHERE o.execution_id = gone.id)
+UPDATE backfill_slots s SET outcome = gone.status FROM gone WHERE s.execution_id = gone.id AND s.state = 'LAUNCHED'
+`
+
+// The schedules and backfills that launched executions keep how they ended.
+func (q *Queries) KeepOutcomes(ctx context.Context, ids []uuid.UUID) error {
+	_, err := q.db.Exec(ctx, keepOutcomes, ids)
+	return err
+}
+
 const latestSweep = `-- name: LatestSweep :one
 SELECT coalesce(max(began_at), to_timestamp(0))::timestamptz AS began_at FROM sweeps WHERE NOT dry_run AND ended_at IS NOT NULL
 `

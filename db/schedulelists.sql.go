@@ -14,7 +14,7 @@ import (
 
 const countOccurrencesByHour = `-- name: CountOccurrencesByHour :many
 SELECT o.schedule_id, to_char(o.fire_at AT TIME ZONE $1::text, 'YYYY-MM-DD HH24')::text AS hour, sum(o.fires)::bigint AS fires,
-    count(*) FILTER (WHERE o.state = 'REFUSED' OR e.status = 'FAILED') AS failed
+    count(*) FILTER (WHERE o.state = 'REFUSED' OR coalesce(e.status, o.outcome) = 'FAILED') AS failed
 FROM schedule_occurrences o
 JOIN schedules s ON s.id = o.schedule_id
 LEFT JOIN executions e ON e.id = o.execution_id
@@ -81,7 +81,7 @@ func (q *Queries) CountProjectSchedules(ctx context.Context, projectID uuid.UUID
 }
 
 const listProjectOccurrences = `-- name: ListProjectOccurrences :many
-SELECT o.schedule_id, o.fire_at, o.last_fire_at, o.fires, o.interval_start, o.state, o.reason, o.message, o.execution_id, o.decided_at, s.name, e.status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
+SELECT o.schedule_id, o.fire_at, o.last_fire_at, o.fires, o.interval_start, o.state, o.reason, o.message, o.execution_id, o.decided_at, o.outcome, s.name, e.status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
 FROM schedule_occurrences o
 JOIN schedules s ON s.id = o.schedule_id
 LEFT JOIN executions e ON e.id = o.execution_id
@@ -101,6 +101,7 @@ type ListProjectOccurrencesRow struct {
 	Message       string
 	ExecutionID   *uuid.UUID
 	DecidedAt     time.Time
+	Outcome       string
 	Name          string
 	Status        *string
 	StartedAt     *time.Time
@@ -134,6 +135,7 @@ func (q *Queries) ListProjectOccurrences(ctx context.Context, projectID uuid.UUI
 			&i.Message,
 			&i.ExecutionID,
 			&i.DecidedAt,
+			&i.Outcome,
 			&i.Name,
 			&i.Status,
 			&i.StartedAt,

@@ -179,10 +179,11 @@ func (q *Queries) ClaimSchedules(ctx context.Context, ids []uuid.UUID) ([]ClaimS
 }
 
 const countEndedOccurrences = `-- name: CountEndedOccurrences :one
-SELECT count(*) FILTER (WHERE e.status = 'SUCCEEDED') AS succeeded, count(*) FILTER (WHERE e.status = 'FAILED') AS failed
+SELECT count(*) FILTER (WHERE coalesce(e.status, o.outcome) = 'SUCCEEDED') AS succeeded,
+    count(*) FILTER (WHERE coalesce(e.status, o.outcome) = 'FAILED') AS failed
 FROM schedule_occurrences o
-JOIN executions e ON e.id = o.execution_id
-WHERE o.schedule_id = $1 AND o.decided_at >= $2 AND e.status IN ('SUCCEEDED', 'FAILED')
+LEFT JOIN executions e ON e.id = o.execution_id
+WHERE o.schedule_id = $1 AND o.decided_at >= $2
 `
 
 type CountEndedOccurrencesRow struct {
@@ -383,10 +384,10 @@ const failingSchedules = `-- name: FailingSchedules :many
 SELECT s.id FROM schedules s
 WHERE ($1::uuid[] IS NULL OR s.id = ANY ($1::uuid[])) AND NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
     SELECT count(*) FROM (
-        SELECT o.state = 'REFUSED' OR e.status = 'FAILED' AS failed,
+        SELECT o.state = 'REFUSED' OR coalesce(e.status, o.outcome) = 'FAILED' AS failed,
             row_number() OVER (ORDER BY o.fire_at DESC) AS nth
         FROM schedule_occurrences o LEFT JOIN executions e ON e.id = o.execution_id
-        WHERE o.schedule_id = s.id AND o.decided_at > s.resumed_at AND (o.state = 'REFUSED' OR e.status IN ('SUCCEEDED', 'FAILED'))
+        WHERE o.schedule_id = s.id AND o.decided_at > s.resumed_at AND (o.state = 'REFUSED' OR coalesce(e.status, o.outcome) IN ('SUCCEEDED', 'FAILED'))
     ) ended WHERE ended.failed AND ended.nth <= s.pause_after)
 `
 
@@ -413,7 +414,7 @@ func (q *Queries) FailingSchedules(ctx context.Context, ids []uuid.UUID) ([]uuid
 }
 
 const firstQueuedOccurrence = `-- name: FirstQueuedOccurrence :one
-SELECT schedule_id, fire_at, last_fire_at, fires, interval_start, state, reason, message, execution_id, decided_at FROM schedule_occurrences WHERE schedule_id = $1 AND state = 'QUEUED' ORDER BY fire_at LIMIT 1
+SELECT schedule_id, fire_at, last_fire_at, fires, interval_start, state, reason, message, execution_id, decided_at, outcome FROM schedule_occurrences WHERE schedule_id = $1 AND state = 'QUEUED' ORDER BY fire_at LIMIT 1
 `
 
 func (q *Queries) FirstQueuedOccurrence(ctx context.Context, scheduleID uuid.UUID) (ScheduleOccurrence, error) {
@@ -430,6 +431,7 @@ func (q *Queries) FirstQueuedOccurrence(ctx context.Context, scheduleID uuid.UUI
 		&i.Message,
 		&i.ExecutionID,
 		&i.DecidedAt,
+		&i.Outcome,
 	)
 	return i, err
 }
@@ -738,7 +740,7 @@ func (q *Queries) ListCalendars(ctx context.Context, projectID uuid.UUID) ([]Sch
 }
 
 const listOccurrences = `-- name: ListOccurrences :many
-SELECT o.schedule_id, o.fire_at, o.last_fire_at, o.fires, o.interval_start, o.state, o.reason, o.message, o.execution_id, o.decided_at, e.status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
+SELECT o.schedule_id, o.fire_at, o.last_fire_at, o.fires, o.interval_start, o.state, o.reason, o.message, o.execution_id, o.decided_at, o.outcome, e.status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
 FROM schedule_occurrences o
 LEFT JOIN executions e ON e.id = o.execution_id
 WHERE o.schedule_id = $1 AND ($2::timestamptz IS NULL OR o.fire_at < $2)
@@ -757,6 +759,7 @@ type ListOccurrencesRow struct {
 	Message       string
 	ExecutionID   *uuid.UUID
 	DecidedAt     time.Time
+	Outcome       string
 	Status        *string
 	StartedAt     *time.Time
 	FinishedAt    *time.Time
@@ -784,6 +787,7 @@ func (q *Queries) ListOccurrences(ctx context.Context, scheduleID uuid.UUID, bef
 			&i.Message,
 			&i.ExecutionID,
 			&i.DecidedAt,
+			&i.Outcome,
 			&i.Status,
 			&i.StartedAt,
 			&i.FinishedAt,

@@ -47,3 +47,14 @@ func TestNotificationTemplatePages(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, send("/delete", "", "").status)
 	require.Equal(t, http.StatusNotFound, send("/delete", "", "").status)
 }
+
+// TestFieldsOfARefusedRule: they have the names of the request.
+func TestFieldsOfARefusedRule(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	got := b.admin.send(t, http.MethodPut, "/api/v1/notifications/rules/late", "application/json", `{"events": ["execution.overdue"], "channels": ["absent"], "waiting_seconds": 5}`)
+	require.Equal(t, http.StatusUnprocessableEntity, got.status)
+	for _, field := range []string{`"deadline_seconds"`, `"waiting_seconds"`, `"channels"`} {
+		require.Contains(t, got.body, field)
+	}
+}

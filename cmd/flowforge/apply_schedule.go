@@ -29,6 +29,7 @@ type timed struct {
 	name     string // of the calendar or the trigger
 	calendar contract.Calendar
 	trigger  contract.TriggerInput
+	switched bool // the document says whether the schedule is paused, or the trigger is off
 }
 
 type timedDocument struct {
@@ -62,10 +63,12 @@ func readTimed(doc []byte) (*timed, error) {
 		return nil, fmt.Errorf("name: a %s needs a name", head.Kind)
 	}
 	if head.Kind == kindSchedule {
+		_, out.switched = fields["paused"]
 		return out, readFields(fields, &out.schedule)
 	}
 	delete(fields, "name")
 	if head.Kind == kindTrigger {
+		_, out.switched = fields["disabled"]
 		return out, readTrigger(fields, &out.trigger)
 	}
 	return out, readFields(fields, &out.calendar)
@@ -148,9 +151,9 @@ func (c *client) applyTimed(cmd *cobra.Command, documents []timedDocument) error
 		case kindCalendar:
 			err = c.call(cmd.Context(), http.MethodPut, "/api/v1/calendars/"+url.PathEscape(d.name), d.calendar, nil)
 		case kindTrigger:
-			err = c.call(cmd.Context(), http.MethodPut, triggerPath(d.name), d.trigger, nil)
+			err = c.applyTrigger(cmd, d)
 		default:
-			_, err = c.saveSchedule(cmd, d.schedule, true)
+			_, err = c.saveSchedule(cmd, d.schedule, true, !d.switched)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %s %s: %w", d.file, strings.ToLower(d.kind), d.name, err)
@@ -158,4 +161,16 @@ func (c *client) applyTimed(cmd *cobra.Command, documents []timedDocument) error
 		fmt.Fprintf(cmd.OutOrStdout(), "%s %s: saved\n", strings.ToLower(d.kind), d.name)
 	}
 	return nil
+}
+
+// applyTrigger saves a trigger. One that is off stays off unless the document says otherwise.
+func (c *client) applyTrigger(cmd *cobra.Command, d timedDocument) error {
+	if !d.switched {
+		var stored contract.TriggerBody
+		if err := c.call(cmd.Context(), http.MethodGet, triggerPath(d.name), nil, &stored); err != nil && !refusedWith(err, http.StatusNotFound) {
+			return err
+		}
+		d.trigger.Disabled = stored.Disabled
+	}
+	return c.call(cmd.Context(), http.MethodPut, triggerPath(d.name), d.trigger, nil)
 }

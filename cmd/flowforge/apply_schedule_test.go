@@ -1,6 +1,11 @@
 package main
 
 import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +54,31 @@ func TestReadTimed(t *testing.T) {
 	d, err = readTimed([]byte("name: train\nversion: 1.0.0\n"))
 	require.NoError(t, err)
 	require.Nil(t, d)
+}
+
+// TestApplyKeepsWhatIsOff: a schedule that is paused, and a trigger that is off, stay so unless the document says
+// otherwise.
+func TestApplyKeepsWhatIsOff(t *testing.T) {
+	t.Parallel()
+	const schedule, trigger = "kind: Schedule\nname: nightly\nworkflow: train\ncron: 0 2 * * *\n", "kind: Trigger\nname: after\nworkflow: train\nsources: [load]\n"
+	for document, off := range map[string]bool{schedule: true, schedule + "paused: false\n": false, trigger: true, trigger + "disabled: false\n": false} {
+		file := filepath.Join(t.TempDir(), "document.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(document), 0o600))
+		var put string
+		_, err := command(t, func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodPut:
+				body, _ := io.ReadAll(r.Body)
+				put = string(body)
+				answer(w, http.StatusOK, "{}")
+			case r.URL.Path == "/api/v1/schedules":
+				answer(w, http.StatusOK, `{"schedules":[{"id":"019aa5c8-7f3e-7c11-9a40-3f0c2d1b5e77","paused":true}]}`)
+			default:
+				answer(w, http.StatusOK, `{"disabled":true}`)
+			}
+		}, "apply", file)
+		require.NoError(t, err)
+		require.Contains(t, put, `"workflow":"train"`)
+		require.Equal(t, off, strings.Contains(put, ":true"), "%s: %s", document, put)
+	}
 }

@@ -30,3 +30,12 @@ func TestVersionArgument(t *testing.T) {
 		require.EqualError(t, err, message)
 	}
 }
+
+func TestConditionArgument(t *testing.T) {
+	t.Parallel()
+	c, err := triggerCondition(&cobra.Command{}, "trained=execution:digits.train:failed")
+	require.NoError(t, err)
+	require.Equal(t, []string{"FAILED"}, c.States)
+	_, err = triggerCondition(&cobra.Command{}, "images=dataset:images:3")
+	require.EqualError(t, err, `--all "images=dataset:images:3": a condition of the kind dataset has only a source: remove ":3"`)
+}

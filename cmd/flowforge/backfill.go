@@ -139,6 +139,9 @@ func (c *client) previewBackfill(cmd *cobra.Command, in contract.BackfillInput, 
 		}
 		if !s.Runs {
 			would = "keep"
+			if s.ExecutionID == nil {
+				would = "leave to the schedule"
+			}
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", s.FireAt.In(zone).Format(time.RFC3339), exists, would)
 	}

@@ -167,7 +167,7 @@ func runScheduleCreate(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	replace, _ := cmd.Flags().GetBool("replace")
-	sc, err := c.saveSchedule(cmd, in, replace)
+	sc, err := c.saveSchedule(cmd, in, replace, false)
 	if err != nil {
 		return err
 	}
@@ -175,8 +175,9 @@ func runScheduleCreate(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// saveSchedule creates a schedule, or replaces the one with its name.
-func (c *client) saveSchedule(cmd *cobra.Command, in contract.ScheduleInput, replace bool) (sc contract.ScheduleBody, err error) {
+// saveSchedule creates a schedule, or replaces the one with its name. With keep, a paused schedule stays
+// paused.
+func (c *client) saveSchedule(cmd *cobra.Command, in contract.ScheduleInput, replace, keep bool) (sc contract.ScheduleBody, err error) {
 	method, path := http.MethodPost, schedulesPath
 	if replace {
 		var list contract.ScheduleList
@@ -185,6 +186,7 @@ func (c *client) saveSchedule(cmd *cobra.Command, in contract.ScheduleInput, rep
 		}
 		if len(list.Schedules) > 0 {
 			method, path = http.MethodPut, schedulesPath+"/"+list.Schedules[0].ID.String()
+			in.Paused = in.Paused || keep && list.Schedules[0].Paused
 		}
 	}
 	return sc, c.call(cmd.Context(), method, path, in, &sc)

@@ -100,8 +100,10 @@ func triggerCondition(cmd *cobra.Command, text string) (contract.TriggerConditio
 		c.Sources = []string{source}
 	case kind == "model":
 		c.Sources, c.Stages = []string{source}, []string{which}
-	default:
+	case kind == "execution":
 		c.Sources, c.States = []string{source}, []string{strings.ToUpper(which)}
+	default:
+		return c, fmt.Errorf("--all %q: a condition of the kind %s has only a source: remove %q", text, kind, ":"+which)
 	}
 	return c, nil
 }

@@ -48,7 +48,7 @@ JOIN executions e ON e.id = s.execution_id
 WHERE s.backfill_id = @backfill_id AND s.state = 'LAUNCHED' AND e.status IN ('PENDING', 'RUNNING', 'PAUSED');
 
 -- name: CountBackfillSlots :many
-SELECT s.backfill_id, s.state, coalesce(e.status, '')::text AS status, count(*) AS slots
+SELECT s.backfill_id, s.state, coalesce(e.status, s.outcome)::text AS status, count(*) AS slots
 FROM backfill_slots s
 LEFT JOIN executions e ON e.id = s.execution_id
 WHERE s.backfill_id = ANY(@ids::uuid[])
@@ -64,13 +64,18 @@ LIMIT @max_rows;
 
 -- name: ExistingFires :many
 -- The latest execution of each time of a schedule: launched by the schedule or by a backfill.
-SELECT DISTINCT ON (l.fire_at) l.fire_at, l.execution_id, coalesce(e.status, '')::text AS status
+SELECT DISTINCT ON (l.fire_at) l.fire_at, l.execution_id, coalesce(e.status, '')::text AS status, l.outcome
 FROM (
-    SELECT o.fire_at, o.execution_id::uuid AS execution_id FROM schedule_occurrences o
+    SELECT o.fire_at, o.execution_id::uuid AS execution_id, o.outcome FROM schedule_occurrences o
     WHERE o.schedule_id = @schedule_id AND o.state = 'LAUNCHED' AND o.fire_at >= @since::timestamptz AND o.fire_at < @until::timestamptz
     UNION ALL
-    SELECT s.fire_at, s.execution_id::uuid FROM backfill_slots s
+    SELECT s.fire_at, s.execution_id::uuid, s.outcome FROM backfill_slots s
     WHERE s.schedule_id = @schedule_id AND s.state = 'LAUNCHED' AND s.fire_at >= @since::timestamptz AND s.fire_at < @until::timestamptz
 ) l
 LEFT JOIN executions e ON e.id = l.execution_id
 ORDER BY l.fire_at, l.execution_id DESC;
+
+-- name: QueuedFires :many
+-- The times that a schedule launches once there is room for an execution.
+SELECT o.fire_at FROM schedule_occurrences o
+WHERE o.schedule_id = @schedule_id AND o.state = 'QUEUED' AND o.fire_at >= @since::timestamptz AND o.fire_at < @until::timestamptz;

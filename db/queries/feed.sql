@@ -43,7 +43,7 @@ UPDATE trigger_feed SET position = greatest(position, @position);
 
 -- name: TriggersOfEvents :many
 -- Returns the positions of the events in a range of the feed with the enabled triggers of their project
--- that wait for such an event. Runs of sweeps and changes in the audit log cause nothing.
+-- that wait for such an event. Runs of sweeps, executions that list options, and changes in the audit log cause nothing.
 SELECT e.position, t.id AS trigger_id
 FROM event_feed e JOIN triggers t ON t.project_id = e.project_id
 WHERE e.position > @after AND e.position <= @until AND t.enabled AND e.at >= t.enabled_at AND e.topic <> 'audit'
@@ -61,6 +61,7 @@ WHERE e.position > @after AND e.position <= @until AND t.enabled AND e.at >= t.e
             ELSE false END)
         ELSE false END
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.execution_id)
+    AND NOT EXISTS (SELECT 1 FROM executions x WHERE x.id = e.execution_id AND x.purpose = 'OPTIONS')
 ORDER BY e.position, t.id;
 
 -- name: FeedEvent :one

@@ -26,13 +26,14 @@ WHERE f.position > @after AND f.position <= @until AND f.project_id IS NOT NULL 
 ORDER BY f.position;
 
 -- name: InboxExecution :one
--- Returns who launched an execution, and the schedule that did it for them.
+-- Returns who launched an execution, and the schedule that did it for them. A user who runs a schedule
+-- launches the execution.
 SELECT e.name, e.workflow_name, e.version, e.status, e.created_at, e.submitted_by, e.submitted_by_name,
     o.schedule_id, coalesce(s.name, '')::text AS schedule, s.owner_id,
     (EXISTS (SELECT 1 FROM backfill_slots b WHERE b.execution_id = e.id) OR EXISTS (SELECT 1 FROM trigger_deliveries d WHERE d.execution_id = e.id))::boolean AS automatic,
     EXISTS (SELECT 1 FROM option_runs r WHERE r.execution_id = e.id) AS of_options
 FROM executions e
-LEFT JOIN schedule_occurrences o ON o.execution_id = e.id
+LEFT JOIN schedule_occurrences o ON o.execution_id = e.id AND o.reason <> 'manual'
 LEFT JOIN schedules s ON s.id = o.schedule_id
 WHERE e.id = @id;
 

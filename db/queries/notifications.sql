@@ -56,6 +56,16 @@ FROM (
 WHERE n.id = due.id
 RETURNING n.*;
 
+-- name: QuietHours :one
+SELECT quiet_from, quiet_to, timezone FROM notification_rules WHERE id = @id;
+
+-- name: PostponeNotification :execrows
+-- Takes back the claim of a notification whose channel has stopped accepting any since.
+UPDATE notifications n SET due_at = c.open_until, attempts = n.attempts - 1
+FROM notification_channels c
+WHERE n.id = @id AND n.attempts = @attempts AND n.state = 'PENDING'
+    AND c.project_id = n.project_id AND c.name = n.channel AND c.open_until > @now::timestamptz;
+
 -- name: SettleNotification :execrows
 -- Stores the result of an attempt, unless a later attempt has begun.
 UPDATE notifications SET state = @state, reason = @reason, log = @log, due_at = @due_at, settled_at = @settled_at
@@ -97,14 +107,15 @@ SELECT id FROM notifications WHERE project_id = @project_id AND state = 'FAILED'
 DELETE FROM notifications WHERE settled_at < @before;
 
 -- name: ExecutionForNotification :one
--- Returns an execution with the state of the one before it and the usual duration of its workflow:
--- the median of the last successful executions before it.
+-- Returns an execution that causes messages, with the state of the one before it and the usual duration of its
+-- workflow: the median of the last successful executions before it. Runs of sweeps and executions that list options
+-- cause none, and the others are not compared with them.
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_id, e.workflow_name, e.version, e.name, e.status, e.submitted_by_name, e.error,
     e.created_at, e.started_at, e.finished_at,
-    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id) AS of_sweep,
     COALESCE((
         SELECT p.status FROM executions p
         WHERE p.workflow_id = e.workflow_id AND p.project_id = e.project_id AND p.id < e.id AND p.status IN ('SUCCEEDED', 'FAILED')
+            AND p.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = p.id)
         ORDER BY p.id DESC LIMIT 1
     ), '')::text AS status_before,
     u.history, u.usual_seconds,
@@ -124,29 +135,32 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT v.started_at, v.finished_at FROM executions v
         WHERE v.workflow_id = e.workflow_id AND v.project_id = e.project_id AND v.id < e.id AND v.status = 'SUCCEEDED' AND v.started_at IS NOT NULL
+            AND v.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = v.id)
         ORDER BY v.id DESC LIMIT 20
     ) w
 ) u
-WHERE e.id = @id;
+WHERE e.id = @id AND e.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id);
 
 -- name: WaitingExecutions :many
 -- Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
--- of sweeps are left out.
+-- of sweeps and executions that list options are left out.
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
 FROM executions e
 WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= @before AND e.created_at >= @since
-    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0
+    AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0 AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT @row_limit;
 
 -- name: OverdueExecutions :many
 -- Returns executions of a project that have not ended and were due to start in an interval, by ID. An execution of a
--- schedule was due at its scheduled time, and others when they were launched. Runs of sweeps are left out.
+-- schedule was due at its scheduled time, and others when they were launched. Runs of sweeps and executions that
+-- list options are left out.
 SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at, e.status,
     COALESCE(e.scheduled_at, e.created_at)::timestamptz AS start_at, e.total, (e.succeeded + e.failed + e.skipped + e.cancelled)::integer AS ended
 FROM executions e
 WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
     AND COALESCE(e.scheduled_at, e.created_at) <= @before::timestamptz AND COALESCE(e.scheduled_at, e.created_at) >= @since::timestamptz
+    AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT @row_limit;
 
@@ -160,9 +174,10 @@ WHERE e.project_id = @project_id AND (e.id, n.node_index) > (@after_execution::u
 ORDER BY e.id, n.node_index LIMIT @row_limit;
 
 -- name: PausedSchedules :many
--- Returns schedules of a project that were paused by the server, not by a person, by ID.
+-- Returns schedules of a project that were paused by the server, not by a person or by the definition of their
+-- workflow, by ID.
 SELECT id, name, workflow_name, message, updated_at, resumed_at FROM schedules
-WHERE project_id = @project_id AND id > @after AND paused AND reason <> '' AND reason <> 'person' AND updated_at >= @since
+WHERE project_id = @project_id AND id > @after AND paused AND reason NOT IN ('', 'person', 'workflow') AND updated_at >= @since
 ORDER BY id LIMIT @row_limit;
 
 -- name: FailureStreaks :many

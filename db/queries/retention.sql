@@ -140,6 +140,12 @@ FROM workflow_versions v, regexp_matches(v.definition::text, '"\$artifact": ?"([
 WITH tags AS (DELETE FROM execution_tags WHERE execution_id = ANY (@ids::uuid[]))
 DELETE FROM execution_notes WHERE execution_id = ANY (@ids::uuid[]);
 
+-- name: KeepOutcomes :exec
+-- The schedules and backfills that launched executions keep how they ended.
+WITH gone AS (SELECT id, status FROM executions WHERE id = ANY (@ids::uuid[])),
+fires AS (UPDATE schedule_occurrences o SET outcome = gone.status FROM gone WHERE o.execution_id = gone.id)
+UPDATE backfill_slots s SET outcome = gone.status FROM gone WHERE s.execution_id = gone.id AND s.state = 'LAUNCHED';
+
 -- name: DeleteExecutions :execrows
 DELETE FROM executions WHERE id = ANY (@ids::uuid[]);
 

@@ -18,7 +18,7 @@ FROM schedules WHERE project_id = @project_id AND (sqlc.narg(workflow_id)::uuid 
 -- Outcomes of the runs of a project, by schedule and hour of a time zone. Missed ones that share
 -- a row count in the hour of the first.
 SELECT o.schedule_id, to_char(o.fire_at AT TIME ZONE @zone::text, 'YYYY-MM-DD HH24')::text AS hour, sum(o.fires)::bigint AS fires,
-    count(*) FILTER (WHERE o.state = 'REFUSED' OR e.status = 'FAILED') AS failed
+    count(*) FILTER (WHERE o.state = 'REFUSED' OR coalesce(e.status, o.outcome) = 'FAILED') AS failed
 FROM schedule_occurrences o
 JOIN schedules s ON s.id = o.schedule_id
 LEFT JOIN executions e ON e.id = o.execution_id

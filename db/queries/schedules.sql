@@ -133,10 +133,10 @@ WHERE w.state = 'QUEUED' AND NOT s.paused
 SELECT s.id FROM schedules s
 WHERE (sqlc.narg(ids)::uuid[] IS NULL OR s.id = ANY (sqlc.narg(ids)::uuid[])) AND NOT s.paused AND s.pause_after > 0 AND s.pause_after <= (
     SELECT count(*) FROM (
-        SELECT o.state = 'REFUSED' OR e.status = 'FAILED' AS failed,
+        SELECT o.state = 'REFUSED' OR coalesce(e.status, o.outcome) = 'FAILED' AS failed,
             row_number() OVER (ORDER BY o.fire_at DESC) AS nth
         FROM schedule_occurrences o LEFT JOIN executions e ON e.id = o.execution_id
-        WHERE o.schedule_id = s.id AND o.decided_at > s.resumed_at AND (o.state = 'REFUSED' OR e.status IN ('SUCCEEDED', 'FAILED'))
+        WHERE o.schedule_id = s.id AND o.decided_at > s.resumed_at AND (o.state = 'REFUSED' OR coalesce(e.status, o.outcome) IN ('SUCCEEDED', 'FAILED'))
     ) ended WHERE ended.failed AND ended.nth <= s.pause_after);
 
 -- name: DeleteOldOccurrences :exec
@@ -152,10 +152,11 @@ SELECT * FROM schedules WHERE workflow_id = @workflow_id AND declared_as IS NOT 
 
 -- name: CountEndedOccurrences :one
 -- The executions of a schedule by how they ended, since it was created or resumed.
-SELECT count(*) FILTER (WHERE e.status = 'SUCCEEDED') AS succeeded, count(*) FILTER (WHERE e.status = 'FAILED') AS failed
+SELECT count(*) FILTER (WHERE coalesce(e.status, o.outcome) = 'SUCCEEDED') AS succeeded,
+    count(*) FILTER (WHERE coalesce(e.status, o.outcome) = 'FAILED') AS failed
 FROM schedule_occurrences o
-JOIN executions e ON e.id = o.execution_id
-WHERE o.schedule_id = @schedule_id AND o.decided_at >= @since AND e.status IN ('SUCCEEDED', 'FAILED');
+LEFT JOIN executions e ON e.id = o.execution_id
+WHERE o.schedule_id = @schedule_id AND o.decided_at >= @since;
 
 -- name: SchedulesWithHistory :many
 SELECT id FROM schedules WHERE keep_succeeded IS NOT NULL OR keep_failed IS NOT NULL;

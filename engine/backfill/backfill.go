@@ -103,7 +103,7 @@ type Slot struct {
 	Fire, Start time.Time // of the data interval
 	State       State
 	Message     string
-	ExecutionID *uuid.UUID // of SlotKept the earlier one
+	ExecutionID *uuid.UUID // of SlotKept the earlier one, or nil if the schedule launches the time
 	Status      string     // of the execution, "" for none or one that was deleted
 	DecidedAt   time.Time
 	StartedAt   *time.Time

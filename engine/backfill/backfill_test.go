@@ -1,6 +1,7 @@
 package backfill_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -13,7 +14,10 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/backfill"
+	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/schedule"
 )
 
@@ -146,6 +150,40 @@ func TestOneBackfillAtATimeLaunchesATime(t *testing.T) {
 	sp.Rerun = backfill.RerunFailed
 	second := b.create(sp)
 	require.Equal(t, 3, second.Counts.Pending)
+}
+
+// TestARemovedExecutionHasAnOutcome: times whose failed execution was removed run again on request, and
+// the backfill still counts them as failed.
+func TestARemovedExecutionHasAnOutcome(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sp := b.spec(b.daily("gate", nil), 2)
+	f := b.create(sp)
+	b.look()
+	for _, s := range b.launched(f.ID) {
+		require.NoError(t, b.engine.Commands.Cancel(b.ctx, *s.ExecutionID, "not needed"))
+	}
+	b.ends(f.ID, backfill.Finished)
+	_, err := b.pool.Exec(b.ctx, "UPDATE executions SET status = 'FAILED', expires_at = $1", start)
+	require.NoError(t, err)
+	store, err := artifact.OpenStore(t.TempDir())
+	require.NoError(t, err)
+	removal := retention.New(retention.Config{Pool: b.pool, Store: store, Free: func(context.Context, *db.Queries, uuid.UUID, int64) error { return nil }})
+	require.Eventually(t, func() bool { // the engine may still report their end
+		_, err := removal.Sweep(b.ctx, false)
+		return err == nil && b.executions() == 0
+	}, time.Minute, 50*time.Millisecond)
+	f, err = b.backfills.Get(b.ctx, f.ID)
+	require.NoError(t, err)
+	require.Equal(t, backfill.Counts{Total: 2, Failed: 2}, f.Counts)
+	dry, err := b.backfills.Preview(b.ctx, sp)
+	require.NoError(t, err)
+	require.Zero(t, dry.Runs)
+	require.Empty(t, dry.Slots[0].Status)
+	sp.Rerun = backfill.RerunFailed
+	dry, err = b.backfills.Preview(b.ctx, sp)
+	require.NoError(t, err)
+	require.Equal(t, 2, dry.Runs)
 }
 
 // TestACrashLaunchesNoTimeTwice: two loops that are killed at every point, again and again, launch each
@@ -313,4 +351,39 @@ func TestACancelledBackfillStopsItsExecutionsLater(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, backfill.Cancelled, cancelled.Status)
 	b.hasEnded(*b.launched(f.ID)[0].ExecutionID)
+}
+
+// TestTimesThatTheScheduleLaunches: a backfill leaves out the times that the schedule itself is about to launch.
+func TestTimesThatTheScheduleLaunches(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.daily("gate", func(sp *schedule.Spec) { sp.Paused, sp.Overlap = false, schedule.OverlapQueueAll })
+	b.clock.set(time.Date(2026, 11, 25, 2, 1, 0, 0, berlin(t))) // the time of 02:00 is due and not launched yet
+	sp := b.spec(sc, 1)
+	sp.From, sp.Until, sp.Rerun = time.Date(2026, 11, 23, 0, 0, 0, 0, berlin(t)), b.clock.now(), backfill.RerunAll
+	runs := func() (out []bool) {
+		dry, err := b.backfills.Preview(b.ctx, sp)
+		require.NoError(t, err)
+		for _, s := range dry.Slots {
+			out = append(out, s.Runs)
+		}
+		return out
+	}
+	require.Equal(t, []bool{true, true, false}, runs())
+	queue := func(at time.Time) {
+		_, err := b.pool.Exec(b.ctx, `INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, interval_start, state, decided_at)
+			VALUES ($1, $2, $2, $2, 'QUEUED', $2)`, sc.ID, at)
+		require.NoError(t, err)
+	}
+	queue(time.Date(2026, 11, 23, 2, 0, 0, 0, berlin(t)))
+	require.Equal(t, []bool{false, true, false}, runs())
+	f := b.create(sp)
+	require.Equal(t, backfill.Counts{Total: 3, Pending: 1, Kept: 2}, f.Counts)
+	require.Nil(t, b.slots(f.ID)[0].ExecutionID)
+	_, err := b.backfills.Cancel(b.ctx, f.ID, false)
+	require.NoError(t, err)
+	queue(time.Date(2026, 11, 24, 2, 0, 0, 0, berlin(t)))
+	_, err = b.backfills.Create(b.ctx, sp)
+	require.Len(t, apperr.FieldsOf(err), 1, "%v", err)
+	require.Equal(t, "until", apperr.FieldsOf(err)[0].Path)
 }

@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -10,18 +11,19 @@ import (
 	"github.com/flowforge/flowforge/engine/schedule"
 )
 
-// existing is the latest execution for a time of a schedule. The status is "" for a deleted
-// execution.
+// existing is the latest execution for a time of a schedule. A deleted execution has the status "",
+// and the outcome tells how it ended.
 type existing struct {
-	execution uuid.UUID
-	status    string
+	execution       uuid.UUID // uuid.Nil for none
+	status, outcome string
+	awaited         bool // the schedule itself is about to launch the time
 }
 
 // Planned is a slot of a dry run: what exists, and whether it would run.
 type Planned struct {
 	Fire, Start time.Time
 	Runs        bool
-	ExecutionID *uuid.UUID // of the last execution, nil without one
+	ExecutionID *uuid.UUID // of the last execution, nil without one; if it does not run, the schedule is about to launch it
 	Status      string     // of it, "" for one that was deleted
 }
 
@@ -32,22 +34,26 @@ func plan(slots []schedule.Slot, found map[int64]existing, rule Rerun) []Planned
 	for i, slot := range slots {
 		out[i] = Planned{Fire: slot.Fire, Start: slot.Start, Runs: true}
 		if e, ok := found[slot.Fire.UnixMicro()]; ok {
-			out[i].ExecutionID, out[i].Status, out[i].Runs = new(e.execution), e.status, again(rule, e.status)
+			if e.execution != uuid.Nil {
+				out[i].ExecutionID, out[i].Status, out[i].Runs = new(e.execution), e.status, again(rule, cmp.Or(e.status, e.outcome))
+			}
+			out[i].Runs = out[i].Runs && !e.awaited
 		}
 	}
 	return out
 }
 
-// launchedSince reports whether a slot that is to run has an execution that the plan does not know.
+// launchedSince reports whether a slot that is to run has an execution that the plan does not know, or waits in
+// the queue of the schedule.
 func launchedSince(slots []Planned, found map[int64]existing) bool {
 	return slices.ContainsFunc(slots, func(slot Planned) bool {
 		e, ok := found[slot.Fire.UnixMicro()]
-		return slot.Runs && ok && (slot.ExecutionID == nil || *slot.ExecutionID != e.execution)
+		return slot.Runs && ok && (e.awaited || slot.ExecutionID == nil || *slot.ExecutionID != e.execution)
 	})
 }
 
-// again reports whether a slot with an execution runs again. A deleted execution counts as
-// ended.
+// again reports whether a slot with an execution runs again. An execution whose outcome is unknown
+// counts as ended.
 func again(rule Rerun, status string) bool {
 	switch query.State(status) {
 	case query.Pending, query.Running, query.Paused:

@@ -150,6 +150,11 @@ func (s *Service) prepare(ctx context.Context, sp Spec) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, slot := range slots { // of these, the schedule has not decided yet, such as those that the jitter delays
+		if !sc.Paused && sc.NextAt != nil && !slot.Fire.Before(*sc.NextAt) {
+			await(found, slot.Fire)
+		}
+	}
 	p.Slots = plan(slots, found, sp.Rerun)
 	for _, slot := range p.Slots {
 		if slot.Runs {
@@ -209,7 +214,8 @@ func zoneOf(name string) *time.Location {
 	return zone
 }
 
-// existingOf returns the latest executions of the times of a spec.
+// existingOf returns the latest executions of the times of a spec, and the times that wait in the queue of the
+// schedule.
 func existingOf(ctx context.Context, q *db.Queries, sp Spec) (map[int64]existing, error) {
 	rows, err := q.ExistingFires(ctx, sp.Schedule, sp.From, sp.Until)
 	if err != nil {
@@ -217,9 +223,31 @@ func existingOf(ctx context.Context, q *db.Queries, sp Spec) (map[int64]existing
 	}
 	out := map[int64]existing{}
 	for _, r := range rows {
-		out[r.FireAt.UnixMicro()] = existing{execution: r.ExecutionID, status: r.Status}
+		out[r.FireAt.UnixMicro()] = existing{execution: r.ExecutionID, status: r.Status, outcome: r.Outcome}
+	}
+	queued, err := q.QueuedFires(ctx, sp.Schedule, sp.From, sp.Until)
+	if err != nil {
+		return nil, fmt.Errorf("queued runs of schedule %s: %w", sp.Schedule, err)
+	}
+	for _, at := range queued {
+		await(out, at)
 	}
 	return out, nil
+}
+
+// await marks a time as one that the schedule itself is about to launch.
+func await(found map[int64]existing, at time.Time) {
+	e := found[at.UnixMicro()]
+	e.awaited = true
+	found[at.UnixMicro()] = e
+}
+
+// nothingToRun returns why no slot of a plan runs.
+func nothingToRun(slots []Planned) error {
+	if slices.ContainsFunc(slots, func(s Planned) bool { return s.ExecutionID == nil }) {
+		return refused([]apperr.Field{{Path: "until", Message: "The schedule is about to launch the times in this range that have no execution. Choose another range."}})
+	}
+	return refused([]apperr.Field{{Path: "rerun", Message: "All times in this range already have an execution. Choose another range, or run failed or all times again."}})
 }
 
 // Preview is a dry run: the existing executions, the slots that would run, and their cost. It
@@ -252,7 +280,7 @@ func (s *Service) Create(ctx context.Context, sp Spec) (Backfill, error) {
 		return Backfill{}, err
 	}
 	if p.Runs == 0 {
-		return Backfill{}, refused([]apperr.Field{{Path: "rerun", Message: "All times in this range already have an execution. Choose another range, or run failed or all times again."}})
+		return Backfill{}, nothingToRun(p.Slots)
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -294,7 +322,10 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, id uuid.UUID, p *pr
 	for _, slot := range p.Slots {
 		state, execution := SlotPending, ""
 		if !slot.Runs {
-			state, execution = SlotKept, slot.ExecutionID.String()
+			state = SlotKept
+			if slot.ExecutionID != nil {
+				execution = slot.ExecutionID.String()
+			}
 		}
 		slots.Fires, slots.Starts = append(slots.Fires, slot.Fire), append(slots.Starts, slot.Start)
 		slots.States, slots.Executions = append(slots.States, string(state)), append(slots.Executions, execution)

@@ -82,7 +82,7 @@ func Events() []Description {
 		{Reclaimed, Executions, "Capacity reclaimed", "A task of your execution is preempted because others need the capacity that it borrowed.", inbox},
 		{SweepEnded, Executions, "Sweep ended", "A sweep that you created has ended without being stopped by you.", inbox},
 		{ScheduleFailed, Schedules, "Schedule failed", "An execution of your schedule fails.", both},
-		{notify.SchedulePaused, Schedules, "Schedule paused", "FlowForge pauses your schedule after failures, or because you lost access.", both},
+		{notify.SchedulePaused, Schedules, "Schedule paused", "FlowForge pauses your schedule after failures, because of its stop condition, or because you lost access.", both},
 		{notify.ScheduleRefused, Schedules, "Scheduled run rejected", "A run of your schedule could not launch its workflow. Sent only once until a run launches the workflow again.", both},
 		{notify.TriggerPaused, Schedules, "Trigger paused", "FlowForge turns off your trigger after failed polls.", both},
 		{notify.TriggerFailed, Schedules, "Trigger failed", "Your trigger could not launch its workflow for an event. Sent only once until an event launches the workflow again.", both},

@@ -161,6 +161,13 @@ func TestMySchedule(t *testing.T) {
 	run("SUCCEEDED", 1)
 	run("FAILED", 2)
 	run("SUCCEEDED", 3)
+	bea := b.person("bea", auth.ProjectDev)
+	manual := b.launched(bea)
+	b.exec(`INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, interval_start, state, reason, execution_id, decided_at) VALUES ($1, $2, $2, $2, 'LAUNCHED', 'manual', $3, $2)`,
+		schedule, b.clock.now(), manual)
+	b.ends(manual, "SUCCEEDED", time.Minute)
+	b.receive()
+	require.Equal(t, []notify.Event{notify.Succeeded}, b.events(bea), "who runs a schedule launches the execution")
 	b.record(ada, audit.Entry{Action: "schedule.pause", Kind: "schedule", ID: schedule.String(), Name: "nightly"})
 	b.record(b.system, audit.Entry{Action: "schedule.pause", Kind: "schedule", ID: schedule.String(), Name: "nightly"})
 	b.receive()

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/message"
@@ -113,8 +115,16 @@ type Attempt struct {
 	Detail string    `json:"detail"` // what the receiver answered, or what failed
 }
 
-// attempt sends a claimed message and stores the result.
+// attempt sends a claimed message and stores the result. It does nothing if other messages have opened the circuit of
+// the channel in the meantime.
 func (s *Service) attempt(ctx context.Context, row db.Notification) error {
+	postponed, err := s.queries.PostponeNotification(ctx, row.ID, row.Attempts, s.now())
+	if err != nil {
+		return fmt.Errorf("postpone notification %s: %w", row.ID, err)
+	}
+	if postponed > 0 {
+		return nil
+	}
 	var log []Attempt
 	if err := json.Unmarshal(row.Log, &log); err != nil {
 		return fmt.Errorf("log of notification %s: %w", row.ID, err)
@@ -129,6 +139,11 @@ func (s *Service) attempt(ctx context.Context, row db.Notification) error {
 	if failed != nil {
 		p.Reason = failed.Reason
 		p.State, p.DueAt, p.SettledAt = next(int(row.Attempts), failed, now)
+		if p.DueAt != nil {
+			if *p.DueAt, err = outsideQuiet(ctx, s.queries, row.RuleID, *p.DueAt); err != nil {
+				return err
+			}
+		}
 	}
 	log = append(log, Attempt{At: now, OK: failed == nil, Detail: p.Reason})
 	raw, err := json.Marshal(log[max(0, len(log)-maxLog):])
@@ -149,6 +164,23 @@ func next(attempts int, failed *message.SendError, now time.Time) (state string,
 		return string(GivenUp), nil, &now
 	}
 	return string(Pending), new(now.Add(max(pauses[attempts-1], failed.After))), nil
+}
+
+// outsideQuiet returns the end of the quiet hours of a rule for a time within them, and other times as they are.
+func outsideQuiet(ctx context.Context, q *db.Queries, rule uuid.UUID, due time.Time) (time.Time, error) {
+	hours, err := q.QuietHours(ctx, rule)
+	if db.IsNoRows(err) {
+		return due, nil
+	}
+	if err != nil {
+		return due, fmt.Errorf("quiet hours of rule %s: %w", rule, err)
+	}
+	if zone, err := time.LoadLocation(hours.Timezone); err == nil {
+		if until, quiet := QuietUntil(due, hours.QuietFrom, hours.QuietTo, zone); quiet {
+			return until, nil
+		}
+	}
+	return due, nil
 }
 
 // noteChannel records whether the channel works. Every failure counts, including a final one: a

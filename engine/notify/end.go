@@ -20,7 +20,7 @@ type End struct {
 }
 
 // End returns the end of an execution. It returns nil for one that has not ended or no longer exists,
-// and for runs of sweeps, which cause no notifications. q belongs to the transaction of the caller, if
+// and for runs of sweeps and executions that list options, which cause no notifications. q belongs to the transaction of the caller, if
 // there is one.
 func (s *Service) End(ctx context.Context, q *db.Queries, id uuid.UUID) (*End, error) {
 	row, err := q.ExecutionForNotification(ctx, id)
@@ -30,7 +30,7 @@ func (s *Service) End(ctx context.Context, q *db.Queries, id uuid.UUID) (*End, e
 	if err != nil {
 		return nil, fmt.Errorf("execution %s: %w", id, err)
 	}
-	if row.FinishedAt == nil || row.OfSweep {
+	if row.FinishedAt == nil {
 		return nil, nil
 	}
 	return &End{row, s}, nil

@@ -119,7 +119,7 @@ func Events() []Description {
 		{Waiting, "Waiting to start", "No node of an execution has started for some time."},
 		{Overdue, "Overdue", "An execution has not finished by its deadline."},
 		{Approval, "Approval needed", "A node waits for an approval."},
-		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures or because its owner lost access."},
+		{SchedulePaused, "Schedule paused", "FlowForge paused a schedule after failures, because of its stop condition, or because its owner lost access."},
 		{ScheduleRefused, "Scheduled run rejected", "A run of a schedule could not launch its workflow. Sent only once until a run launches the workflow again."},
 		{TriggerPaused, "Trigger paused", "FlowForge turned off a trigger after failed polls."},
 		{TriggerFailed, "Trigger failed", "A trigger could not launch its workflow for an event. Sent only once until an event launches the workflow again."},

@@ -115,6 +115,31 @@ func TestRetriesAndCircuit(t *testing.T) {
 	require.Nil(t, channels[0].OpenUntil)
 }
 
+// TestAnOpenCircuitStopsClaimedMessages: of many messages that are due together, none is sent after the failures that
+// open the circuit, except those that are being sent.
+func TestAnOpenCircuitStopsClaimedMessages(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	b.rule(notify.Rule{Name: "failures", Events: []notify.Event{notify.Failed}, Channels: []string{"portal"}})
+	for range 30 {
+		b.ended("FAILED", time.Second)
+	}
+	r.answers(http.StatusServiceUnavailable)
+	attempts := 0
+	for _, n := range b.send() {
+		require.Equal(t, notify.Pending, n.State)
+		attempts += n.Attempts
+	}
+	require.Less(t, len(r.requests()), 5+8)
+	require.Equal(t, len(r.requests()), attempts, "the others keep their attempts")
+	r.answers(http.StatusOK)
+	b.clock.add(time.Hour)
+	for _, n := range b.send() {
+		require.Equal(t, notify.Delivered, n.State)
+	}
+}
+
 func TestMessageIsDroppedAfterItsLastAttempt(t *testing.T) {
 	t.Parallel()
 	b, r := setup(t), newReceiver(t)
@@ -193,11 +218,21 @@ func TestMuteQuietHoursAndDisabledRules(t *testing.T) {
 	b.clock.add(time.Hour)
 	require.Equal(t, notify.Delivered, b.send()[1].State)
 
+	r.answers(http.StatusServiceUnavailable)
+	b.clock.add(20*time.Hour - 2*time.Minute - 5*time.Second) // five seconds before the next quiet hours
+	b.ended("FAILED", 0)
+	n = b.send()[2]
+	require.Equal(t, notify.Pending, n.State)
+	require.Equal(t, time.Date(2026, 11, 25, 13, 0, 0, 0, time.UTC), n.DueAt.UTC(), "the second attempt waits too")
+	r.answers(http.StatusOK)
+	b.clock.add(5 * time.Hour)
+	require.Equal(t, notify.Delivered, b.send()[2].State)
+
 	rule.Enabled = false
 	_, err = b.service.Put(b.admin, "failures", rule)
 	require.NoError(t, err)
 	b.ended("FAILED", time.Minute)
-	require.Len(t, b.messages(), 2)
+	require.Len(t, b.messages(), 3)
 }
 
 func TestWhatWaits(t *testing.T) {

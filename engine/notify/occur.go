@@ -84,7 +84,7 @@ func (s *Service) insertMessage(ctx context.Context, o occurrence, event Event, 
 }
 
 // ExecutionEnded stores the messages about an execution that has ended. It may be called more than
-// once. Runs of sweeps cause no messages.
+// once.
 func (s *Service) ExecutionEnded(ctx context.Context, id uuid.UUID) error {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return err

@@ -12,8 +12,56 @@ import (
 	"github.com/flowforge/flowforge/engine/notify"
 )
 
+// sweeps makes an execution a run of a sweep.
+func (b *bundle) sweeps(id uuid.UUID) {
+	b.t.Helper()
+	require.NoError(b.t, pgx.BeginFunc(b.system, b.pool, func(tx pgx.Tx) error {
+		_, err := tx.Exec(b.system, "SET LOCAL session_replication_role = replica") // without a row of its sweep
+		require.NoError(b.t, err)
+		_, err = tx.Exec(b.system, `INSERT INTO input_sweep_runs (sweep_id, number, state, chosen, space_version, execution_id, created_at)
+			VALUES ($1, 0, 'RUNNING', '{}', 1, $2, now())`, uuid.New(), id)
+		return err
+	}))
+}
+
+// lists makes an execution one that lists the options of an input.
+func (b *bundle) lists(id uuid.UUID) {
+	b.t.Helper()
+	b.exec("UPDATE executions SET purpose = 'OPTIONS' WHERE id = $1", id)
+}
+
+// TestOtherPurposesCauseNoMessages: the end of a sweep run, or of an execution that lists options, causes no message and
+// does not change what the next failure or success means.
+func TestOtherPurposesCauseNoMessages(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	b.ended("SUCCEEDED", time.Minute)
+	swept, listing := b.ended("FAILED", time.Minute), b.ended("FAILED", time.Minute)
+	b.sweeps(swept)
+	b.lists(listing)
+	b.rule(notify.Rule{Name: "changes", Events: []notify.Event{notify.FirstFailure, notify.Recovered, notify.Failed}, Channels: []string{"portal"}})
+	b.clock.add(time.Second)
+	b.exec("UPDATE executions SET finished_at = $1", b.clock.now())
+	for _, id := range []uuid.UUID{swept, listing} {
+		require.NoError(t, b.service.ExecutionEnded(b.system, id))
+	}
+	require.Empty(t, b.messages())
+	b.ended("FAILED", time.Minute)
+	for _, mark := range []func(uuid.UUID){b.sweeps, b.lists} {
+		mark(b.ended("CANCELLED", time.Minute))
+	}
+	b.exec("UPDATE executions SET status = 'SUCCEEDED' WHERE status = 'CANCELLED'")
+	b.ended("SUCCEEDED", time.Minute)
+	var events []notify.Event
+	for _, n := range b.messages() {
+		events = append(events, n.Event)
+	}
+	require.Equal(t, []notify.Event{notify.FirstFailure, notify.Recovered}, events)
+}
+
 // TestOverdue: an execution that has not ended by its deadline causes one message. The deadline counts
-// from the scheduled time if there is one. Runs of sweeps cause none.
+// from the scheduled time if there is one. Runs of sweeps and executions that list options cause none.
 func TestOverdue(t *testing.T) {
 	t.Parallel()
 	b, r := setup(t), newReceiver(t)
@@ -36,16 +84,10 @@ func TestOverdue(t *testing.T) {
 	b.ended("SUCCEEDED", 0)
 	before := start.Add(-5 * time.Hour)
 	insert("overdue before the rule existed", "RUNNING", &before)
-	swept := insert("swept", "RUNNING", nil)
-	_, err := b.pool.Exec(b.system, `UPDATE executions SET running = 0, ready = 1, succeeded = 0, pending = 2 WHERE id = $1`, swept)
-	require.NoError(t, err)
-	require.NoError(t, pgx.BeginFunc(b.system, b.pool, func(tx pgx.Tx) error {
-		_, err := tx.Exec(b.system, "SET LOCAL session_replication_role = replica") // without a row of its sweep
-		require.NoError(t, err)
-		_, err = tx.Exec(b.system, `INSERT INTO input_sweep_runs (sweep_id, number, state, chosen, space_version, execution_id, created_at)
-			VALUES ($1, 0, 'RUNNING', '{}', 1, $2, now())`, uuid.New(), swept)
-		return err
-	}))
+	swept, listing := insert("swept", "RUNNING", nil), insert("listing", "RUNNING", nil)
+	b.exec(`UPDATE executions SET running = 0, ready = 1, succeeded = 0, pending = 2 WHERE id IN ($1, $2)`, swept, listing)
+	b.sweeps(swept)
+	b.lists(listing)
 	titles := func() (list []string) {
 		require.NoError(t, b.service.Watch(b.system))
 		for _, n := range b.messages() {

@@ -43,7 +43,7 @@ func (t Template) problems(field, text string) (fields []apperr.Field) {
 		names = append(names, v.Name)
 	}
 	for _, m := range templateTag.FindAllStringSubmatchIndex(text, -1) {
-		e, err := expression.Parse(text[m[2]:m[3]])
+		e, err := expression.Parse(t.sourceOf(text[m[2]:m[3]]))
 		if err != nil {
 			fields = append(fields, apperr.Field{Path: field, Message: at(text, m[0]) + ": " + apperr.MessageOf(err)})
 			continue
@@ -59,6 +59,15 @@ func (t Template) problems(field, text string) (fields []apperr.Field) {
 		fields = append(fields, apperr.Field{Path: field, Message: at(text, i) + `: the end "}}" of an expression is missing.`})
 	}
 	return fields
+}
+
+// sourceOf returns the source of an expression in a body. In JSON, its quotation marks are escaped.
+func (t Template) sourceOf(source string) string {
+	var decoded string
+	if t.Kind == message.Webhook && json.Unmarshal([]byte(`"`+source+`"`), &decoded) == nil {
+		return decoded
+	}
+	return source
 }
 
 // suggestion names the variable that is most similar to name, or all.

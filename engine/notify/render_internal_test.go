@@ -45,10 +45,10 @@ func TestValuesAreEscapedForTheirChannel(t *testing.T) {
 	require.NotContains(t, mail.HTML, "<i>")
 	require.NotContains(t, mail.HTML, "<script")
 
-	raw := render(message.Webhook, "", `{"text": "{{ title }}: {{ error }}", "level": "{{ level }}", "n": 1.50, "list": ["{{ error == '' ? nil : 7 }}"]}`).JSON
+	raw := render(message.Webhook, "", `{"text": "{{ title }}: {{ error }}", "level": "{{ level }}", "n": 1.50, "list": ["{{ error == '' ? nil : 7 }}", "{{ error == \"\" ? nil : 8 }}"]}`).JSON
 	var body map[string]any
 	require.NoError(t, json.Unmarshal(raw, &body))
-	require.Equal(t, map[string]any{"text": `<!channel> failed: <b>&"\`, "level": "error", "n": 1.5, "list": []any{7.0}}, body)
+	require.Equal(t, map[string]any{"text": `<!channel> failed: <b>&"\`, "level": "error", "n": 1.5, "list": []any{7.0, 8.0}}, body)
 }
 
 // TestValuesStayApart: neither a value nor the text around a tag changes where another value is.

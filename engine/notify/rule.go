@@ -299,13 +299,20 @@ type facts struct {
 	Workflows  []string   `json:"workflows,omitempty"`
 	Channels   []string   `json:"channels"`
 	Enabled    bool       `json:"enabled"`
+	SlowFactor float64    `json:"slow_factor"`
+	Waiting    float64    `json:"waiting_seconds"`
+	Deadline   float64    `json:"deadline_seconds,omitempty"`
 	QuietFrom  string     `json:"quiet_from,omitempty"`
 	QuietTo    string     `json:"quiet_to,omitempty"`
+	Timezone   string     `json:"timezone"`
 	MutedUntil *time.Time `json:"muted_until,omitempty"`
 }
 
 func factsOf(r Rule) facts {
-	return facts{Events: r.Events, Workflows: r.Workflows, Channels: r.Channels, Enabled: r.Enabled, QuietFrom: r.QuietFrom, QuietTo: r.QuietTo, MutedUntil: r.MutedUntil}
+	return facts{
+		Events: r.Events, Workflows: r.Workflows, Channels: r.Channels, Enabled: r.Enabled, SlowFactor: r.SlowFactor, Waiting: r.Waiting.Seconds(), Deadline: r.Deadline.Seconds(),
+		QuietFrom: r.QuietFrom, QuietTo: r.QuietTo, Timezone: r.Timezone, MutedUntil: r.MutedUntil,
+	}
 }
 
 func entry(action string, row db.NotificationRule, before, after any) audit.Entry {

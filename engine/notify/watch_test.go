@@ -44,6 +44,21 @@ func TestAnApprovalIsReportedOnce(t *testing.T) {
 	require.Zero(t, b.watched())
 }
 
+// TestChangesOfRulesAreRecorded: the audit log has the old and the new value of each setting.
+func TestChangesOfRulesAreRecorded(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	rule := b.rule(notify.Rule{Name: "late", Events: []notify.Event{notify.Overdue}, Channels: []string{"portal"}, Deadline: time.Hour})
+	rule.Deadline, rule.Timezone, rule.Waiting, rule.SlowFactor = 2*time.Hour, "Europe/Berlin", time.Hour, 3
+	_, err := b.service.Put(b.admin, "late", rule)
+	require.NoError(t, err)
+	var changed []string
+	require.NoError(t, b.pool.QueryRow(b.system, `SELECT array_agg(n.key ORDER BY n.key) FROM audit_log a, jsonb_each(a.new_value) n
+		WHERE a.action = 'notification_rule.update' AND a.old_value -> n.key IS DISTINCT FROM n.value`).Scan(&changed))
+	require.Equal(t, []string{"deadline_seconds", "slow_factor", "timezone", "waiting_seconds"}, changed)
+}
+
 // TestAPausedScheduleIsReportedOnce: a change of a paused schedule, such as of its calendar, is no pause.
 func TestAPausedScheduleIsReportedOnce(t *testing.T) {
 	t.Parallel()
@@ -65,4 +80,7 @@ func TestAPausedScheduleIsReportedOnce(t *testing.T) {
 	b.clock.add(time.Minute)
 	b.exec("UPDATE schedules SET updated_at = $1, resumed_at = $1", b.clock.now())
 	require.Equal(t, 2, b.watched(), "it was resumed and paused again")
+	b.clock.add(time.Minute)
+	b.exec("UPDATE schedules SET updated_at = $1, resumed_at = $1, reason = 'workflow'", b.clock.now())
+	require.Equal(t, 2, b.watched(), "a person registered a definition that declares it as paused")
 }

@@ -164,6 +164,9 @@ func (s *Service) removeRows(ctx context.Context, rows []db.BeginRemovalRow, ids
 		if err := q.DeleteLabels(ctx, ids); err != nil { // pages show them as long as the execution exists
 			return err
 		}
+		if err := q.KeepOutcomes(ctx, ids); err != nil {
+			return err
+		}
 		if _, err := q.DeleteExecutions(ctx, ids); err != nil {
 			return err
 		}

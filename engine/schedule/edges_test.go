@@ -1,13 +1,18 @@
 package schedule_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/artifact"
+	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/retention"
 	"github.com/flowforge/flowforge/engine/schedule"
 )
 
@@ -237,4 +242,44 @@ func TestHistory(t *testing.T) {
 	var expired int
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM executions WHERE expires_at <= $1", b.clock.now()).Scan(&expired))
 	require.Equal(t, 2, expired)
+}
+
+// removed waits until all executions, which have expired, are removed.
+func (b *bundle) removed() {
+	b.t.Helper()
+	store, err := artifact.OpenStore(b.t.TempDir())
+	require.NoError(b.t, err)
+	removal := retention.New(retention.Config{Pool: b.pool, Store: store, Now: b.clock.now, Free: func(context.Context, *db.Queries, uuid.UUID, int64) error { return nil }})
+	require.Eventually(b.t, func() bool { // the engine may still report their end
+		_, err := removal.Sweep(b.ctx, false)
+		return err == nil && b.executions() == 0
+	}, time.Minute, 50*time.Millisecond)
+}
+
+// TestRemovedExecutionsCount: a schedule knows how its executions ended after retention has removed them.
+func TestRemovedExecutionsCount(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.create(hourly("quick", func(sp *schedule.Spec) { sp.KeepFailed, sp.PauseAfter = new(0), 2 }))
+	stops := b.create(hourly("quick", func(sp *schedule.Spec) {
+		sp.Name, sp.KeepSucceeded, sp.StopWhen = "stops", new(0), "schedule.succeeded >= 2"
+	}))
+	for i := range 2 {
+		b.fire(noon.Add(time.Duration(i) * time.Hour))
+		for _, id := range []uuid.UUID{sc.ID, stops.ID} {
+			b.ended(b.occurrences(id)[i], "SUCCEEDED")
+		}
+		_, err := b.pool.Exec(b.ctx, "UPDATE executions SET status = 'FAILED' WHERE id = $1", *b.occurrences(sc.ID)[i].ExecutionID)
+		require.NoError(t, err)
+		require.NoError(t, b.schedules.ExpireHistory(auth.AsSystem(b.ctx)))
+		b.removed()
+	}
+	require.NoError(t, b.schedules.PauseFailing(auth.AsSystem(b.ctx)))
+	b.fire(noon.Add(2 * time.Hour))
+	sc, err := b.schedules.Get(b.ctx, sc.ID)
+	require.NoError(t, err)
+	require.Equal(t, schedule.PausedByFailures, sc.Reason)
+	stops, err = b.schedules.Get(b.ctx, stops.ID)
+	require.NoError(t, err)
+	require.Equal(t, schedule.PausedByStop, stops.Reason)
 }

@@ -146,6 +146,21 @@ func TestARefusalIsRecordedOnce(t *testing.T) {
 	require.Equal(t, "Launched by schedule quick hourly.", message)
 }
 
+// TestChangesAreRecorded: the audit log has the old and the new value of each setting.
+func TestChangesAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sc := b.create(hourly("quick", func(sp *schedule.Spec) { sp.PauseAfter = 3 }))
+	_, err := b.schedules.Replace(b.ctx, sc.ID, hourly("quick", func(sp *schedule.Spec) {
+		sp.Jitter, sp.KeepFailed, sp.MaxRunning, sp.Ends = time.Minute, new(2), 4, new(noon.Add(time.Hour))
+	}))
+	require.NoError(t, err)
+	var changed []string
+	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT array_agg(n.key ORDER BY n.key) FROM audit_log a, jsonb_each(a.new_value) n
+		WHERE a.action = 'schedule.update' AND a.object_id = $1 AND a.old_value -> n.key IS DISTINCT FROM n.value`, sc.ID.String()).Scan(&changed))
+	require.Equal(t, []string{"ends_at", "jitter_seconds", "keep_failed", "max_running", "pause_after_failures"}, changed)
+}
+
 func TestNamesOfFires(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "2026-11-24 12:00", schedule.FireName(noon))

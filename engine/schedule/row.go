@@ -64,15 +64,28 @@ type facts struct {
 	Expressions []string        `json:"expressions,omitempty"`
 	At          *time.Time      `json:"at,omitempty"`
 	Timezone    string          `json:"timezone"`
+	Gap         string          `json:"gap"`
+	Fold        string          `json:"fold"`
+	Anchor      time.Time       `json:"anchor"`
+	Starts      *time.Time      `json:"starts_at,omitempty"`
+	Ends        *time.Time      `json:"ends_at,omitempty"`
 	Version     string          `json:"version,omitempty"`
 	Inputs      json.RawMessage `json:"inputs"`
+	Priority    int32           `json:"priority"` // query.Declared: that of the workflow
 	Misfire     string          `json:"misfire"`
+	CatchUp     int32           `json:"catch_up_seconds"`
+	CatchUpMax  int32           `json:"catch_up_max"`
 	Overlap     string          `json:"overlap"`
+	MaxRunning  int32           `json:"max_running"`
+	Jitter      int32           `json:"jitter_seconds"`
+	PauseAfter  int32           `json:"pause_after_failures"`
 	Calendar    *uuid.UUID      `json:"calendar,omitempty"`
 	Business    bool            `json:"business_days,omitempty"`
 	Exclude     json.RawMessage `json:"exclude,omitempty"`
 	Condition   string          `json:"when,omitempty"`
 	StopWhen    string          `json:"stop_when,omitempty"`
+	Succeeded   *int32          `json:"keep_succeeded,omitempty"`
+	Failed      *int32          `json:"keep_failed,omitempty"`
 	Paused      bool            `json:"paused"`
 	Message     string          `json:"message,omitempty"`
 	Owner       string          `json:"owner"`
@@ -80,8 +93,10 @@ type facts struct {
 
 func factsOf(row db.Schedule) facts {
 	return facts{
-		Name: row.Name, Expressions: row.Expressions, At: row.At, Timezone: row.Timezone, Version: row.Version, Inputs: row.Inputs, Misfire: row.Misfire, Overlap: row.Overlap,
-		Calendar: row.CalendarID, Business: row.BusinessDays, Exclude: row.Exclude, Condition: row.Condition, StopWhen: row.StopWhen,
+		Name: row.Name, Expressions: row.Expressions, At: utc(row.At), Timezone: row.Timezone, Gap: row.Gap, Fold: row.Fold, Anchor: row.Anchor.UTC(), Starts: utc(row.StartsAt), Ends: utc(row.EndsAt),
+		Version: row.Version, Inputs: row.Inputs, Priority: row.Priority, Misfire: row.Misfire, CatchUp: row.CatchUp, CatchUpMax: row.CatchUpMax,
+		Overlap: row.Overlap, MaxRunning: row.MaxRunning, Jitter: row.Jitter, PauseAfter: row.PauseAfter,
+		Calendar: row.CalendarID, Business: row.BusinessDays, Exclude: row.Exclude, Condition: row.Condition, StopWhen: row.StopWhen, Succeeded: row.KeepSucceeded, Failed: row.KeepFailed,
 		Paused: row.Paused, Message: row.Message, Owner: row.OwnerName,
 	}
 }

@@ -53,13 +53,13 @@ func (ev event) writeWithin(ctx context.Context, q *db.Queries) error {
 }
 
 // ExecutionEnded launches the workflows whose triggers wait for the end of an execution. Callers
-// can repeat the call for the same end, and must do so after an error. Runs of sweeps do not
-// launch triggers.
+// can repeat the call for the same end, and must do so after an error. Runs of sweeps and
+// executions that list options launch nothing.
 func (s *Service) ExecutionEnded(ctx context.Context, e query.Execution) error {
 	if _, err := auth.Authorize(ctx, auth.Administer); err != nil {
 		return err
 	}
-	if e.FinishedAt == nil {
+	if e.FinishedAt == nil || e.Purpose == query.ListOptions {
 		return nil
 	}
 	rows, err := s.queries.TriggersOfExecutions(ctx, e.ProjectID)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/trigger"
 )
 
@@ -118,6 +119,29 @@ func TestATriggerIgnoresItsOwnExecutions(t *testing.T) {
 		require.Equal(t, trigger.Launched, b.deliveries("other")[0].Outcome)
 	}
 	require.Equal(t, 3, b.executions())
+}
+
+// TestExecutionsForOptionsLaunchNothing: a form that lists options must not launch other workflows.
+func TestExecutionsForOptionsLaunchNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.put(trigger.Spec{Name: "events", Kind: trigger.OnEvent, Sources: []string{"execution.*"}})
+	b.put(trigger.Spec{Name: "ends", Kind: trigger.OnExecution, Sources: []string{"digits.*"}})
+	listing := b.ended("digits.shards", "SUCCEEDED", nil)
+	listing.Purpose = query.ListOptions
+	require.NoError(t, b.triggers.ExecutionEnded(auth.AsSystem(t.Context()), listing))
+	require.Empty(t, b.deliveries("ends"))
+	_, err := b.pool.Exec(b.ctx, `INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, status, priority, inputs,
+			submitted_by, submitted_by_name, created_at, finished_at, total, pending, succeeded, levels, purpose)
+		VALUES ($1, $2, $3, $1, $1, 'digits.shards', '1.0.0', 'SUCCEEDED', 50, '{}', $1, 'ada', $4, $4, 1, 0, 1, 1, 'OPTIONS')`,
+		listing.ID, auth.LocalTenant, auth.LocalProject, b.now)
+	require.NoError(t, err)
+	b.record("workflow", "execution.succeeded", &listing.ID, map[string]any{})
+	b.receive(b.triggers)
+	require.Empty(t, b.deliveries("events"))
+	b.record("workflow", "execution.succeeded", new(uuid.Must(uuid.NewV7())), map[string]any{})
+	b.receive(b.triggers)
+	require.Len(t, b.deliveries("events"), 1)
 }
 
 func TestTriggersOffReceiveNothing(t *testing.T) {

@@ -23,14 +23,17 @@ import (
 	"github.com/flowforge/flowforge/engine/trigger"
 )
 
-// secrets has one secret.
-type secrets struct{}
+// secrets has one secret, or fails.
+type secrets struct{ err *error }
 
 const signing = "a signing secret of the tests"
 
 func (secrets) Exists(_ context.Context, name string) bool { return name == "hook" }
 
-func (secrets) Reveal(_ context.Context, _ uuid.UUID, name string) (string, error) {
+func (s secrets) Reveal(_ context.Context, _ uuid.UUID, name string) (string, error) {
+	if *s.err != nil {
+		return "", *s.err
+	}
 	if name != "hook" {
 		return "", apperr.New(apperr.NotFound, "There is no secret %q.", name)
 	}
@@ -48,6 +51,7 @@ type bundle struct {
 
 	connections *connection.Service
 	denied      *atomic.Bool
+	unread      error // of reading a secret
 	now         time.Time
 }
 
@@ -64,7 +68,7 @@ func setup(t *testing.T) *bundle {
 	b.connections = connection.NewService(connection.Config{Pool: e.Pool, Keys: keys, Now: time.Now})
 	b.config = trigger.Config{
 		Connections: b.connections, Dialer: outgoing.Dialer{OwnHosts: true},
-		Pool: e.Pool, Workflows: e.Workflows, Executions: e.Service.Launches, Secrets: secrets{}, Logger: e.Log, Now: func() time.Time { return b.now }, Acting: e.Acting,
+		Pool: e.Pool, Workflows: e.Workflows, Executions: e.Service.Launches, Secrets: secrets{&b.unread}, Logger: e.Log, Now: func() time.Time { return b.now }, Acting: e.Acting,
 	}
 	b.triggers = trigger.New(b.config)
 	e.Register(target)

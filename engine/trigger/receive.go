@@ -102,14 +102,18 @@ func (h hook) event(key string, r Request) event {
 }
 
 // authentic returns why a request does not prove that its sender knows the secret, or "" if it
-// does.
+// does. No error tells the sender about the secret or its store.
 func (h hook) authentic(ctx context.Context, r Request) (string, error) {
 	secret, err := h.config.Secrets.Reveal(ctx, h.row.ProjectID, h.condition.Secret)
 	if apperr.Is(err, apperr.NotFound) || err == nil && secret == "" {
 		return fmt.Sprintf("The project has no secret %q with a value.", h.condition.Secret), nil
 	}
+	if apperr.Is(err, apperr.Conflict) { // its store has no value
+		return apperr.MessageOf(err), nil
+	}
 	if err != nil {
-		return "", fmt.Errorf("read the secret of trigger %s: %w", h.row.ID, err)
+		err = fmt.Errorf("read the secret of trigger %s: %w", h.row.ID, err)
+		return "", apperr.Wrap(apperr.Unavailable, err, "FlowForge cannot read the secret of this webhook. Send the request again later.")
 	}
 	return verify(h.condition.Signature, secret, r.Header, r.Body, h.now()), nil
 }

@@ -285,25 +285,28 @@ func updateOf(row db.Trigger) db.UpdateTriggerParams {
 
 // facts are the fields for the audit log.
 type facts struct {
-	Kind     string   `json:"kind"`
-	Sources  []string `json:"sources,omitempty"`
-	States   []string `json:"states,omitempty"`
-	Stages   []string `json:"stages,omitempty"`
-	Secret   string   `json:"secret,omitempty"`
-	Filter   string   `json:"filter,omitempty"`
-	Workflow string   `json:"workflow"`
-	Version  string   `json:"version,omitempty"`
-	Enabled  bool     `json:"enabled"`
-	Owner    string   `json:"owner"`
+	Kind      string   `json:"kind"`
+	Sources   []string `json:"sources,omitempty"`
+	States    []string `json:"states,omitempty"`
+	Stages    []string `json:"stages,omitempty"`
+	Signature string   `json:"signature,omitempty"`
+	Secret    string   `json:"secret,omitempty"`
+	Filter    string   `json:"filter,omitempty"`
+	Workflow  string   `json:"workflow"`
+	Version   string   `json:"version,omitempty"`
+	Priority  *int32   `json:"priority,omitempty"`
+	Enabled   bool     `json:"enabled"`
+	Owner     string   `json:"owner"`
 
+	Inputs   json.RawMessage `json:"inputs"`
 	Settings json.RawMessage `json:"settings,omitempty"`
 	Paused   string          `json:"paused,omitempty"`
 }
 
 func factsOf(row db.Trigger) facts {
 	return facts{
-		Kind: row.Kind, Sources: row.Sources, States: row.States, Stages: row.Stages, Secret: row.Secret, Filter: row.Filter,
-		Workflow: row.WorkflowName, Version: row.Version, Enabled: row.Enabled, Owner: row.OwnerName, Settings: row.Settings, Paused: row.Paused,
+		Kind: row.Kind, Sources: row.Sources, States: row.States, Stages: row.Stages, Signature: row.Signature, Secret: row.Secret, Filter: row.Filter,
+		Workflow: row.WorkflowName, Version: row.Version, Priority: row.Priority, Inputs: row.Inputs, Enabled: row.Enabled, Owner: row.OwnerName, Settings: row.Settings, Paused: row.Paused,
 	}
 }
 

@@ -76,6 +76,28 @@ func TestSignatures(t *testing.T) {
 	require.Equal(t, 4, b.executions())
 }
 
+// TestASecretThatCannotBeRead: users see why on the page of the trigger, and the sender learns nothing
+// about the secret store.
+func TestASecretThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	tr := b.put(webhook(trigger.GitHub))
+	request := trigger.Request{Header: github("1", push), Body: []byte(push)}
+	b.unread = apperr.New(apperr.Conflict, `The secret "hook" has no value. The secret store "vault" has no path team/hook.`)
+	_, err := b.triggers.Receive(t.Context(), tr.ID, request)
+	require.Equal(t, apperr.Unauthenticated, apperr.CodeOf(err))
+	require.NotContains(t, apperr.MessageOf(err), "vault")
+	require.Contains(t, b.deliveries(tr.Name)[0].Message, "has no path team/hook")
+	b.unread = apperr.New(apperr.Unavailable, `The secret "hook" has no value. The secret store "vault" does not respond.`)
+	_, err = b.triggers.Receive(t.Context(), tr.ID, request)
+	require.Equal(t, apperr.Unavailable, apperr.CodeOf(err))
+	require.NotContains(t, apperr.MessageOf(err), "vault")
+	b.unread = nil
+	d, err := b.triggers.Receive(t.Context(), tr.ID, request)
+	require.NoError(t, err)
+	require.Equal(t, trigger.Launched, d.Outcome)
+}
+
 // TestTextsThatPostgresCannotStore: a sender that repeated the request would get the same error again.
 func TestTextsThatPostgresCannotStore(t *testing.T) {
 	t.Parallel()
@@ -309,4 +331,19 @@ func TestTriggersAreChecked(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Conflict))
 	_, err = b.triggers.Receive(t.Context(), uuid.New(), trigger.Request{})
 	require.True(t, apperr.Is(err, apperr.NotFound))
+}
+
+// TestChangesAreRecorded: the audit log has the old and the new value of each setting.
+func TestChangesAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sp := webhook(trigger.Standard)
+	b.put(sp)
+	sp.Workflow, sp.Enabled, sp.Signature, sp.Priority, sp.Inputs = "retrain", true, trigger.Bearer, new(80), map[string]any{"ref": "fixed"}
+	_, err := b.triggers.Put(b.ctx, sp.Name, sp)
+	require.NoError(t, err)
+	var changed []string
+	require.NoError(t, b.pool.QueryRow(b.ctx, `SELECT array_agg(n.key ORDER BY n.key) FROM audit_log a, jsonb_each(a.new_value) n
+		WHERE a.action = 'trigger.update' AND a.old_value -> n.key IS DISTINCT FROM n.value`).Scan(&changed))
+	require.Equal(t, []string{"inputs", "priority", "signature"}, changed)
 }

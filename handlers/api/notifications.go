@@ -99,7 +99,7 @@ func (h *notificationAPI) apiPutNotificationRule(ctx context.Context, in *PutNot
 	}
 	r, err := h.Notifications.Put(ctx, former, rule)
 	if err != nil {
-		return nil, err
+		return nil, renamed(renamed(err, "waiting", "waiting_seconds"), "deadline", "deadline_seconds")
 	}
 	return reply(toRuleBody(r)), nil
 }

@@ -207,6 +207,9 @@ func dryRun(p backfill.DryRun, sp backfill.Spec, sent url.Values) *views.Backfil
 			c.url = views.ExecutionURL(s.ExecutionID.String())
 			c.word += ", " + strings.ToLower(ui.Word(s.Status))
 		}
+		if s.ExecutionID == nil {
+			c.word = "Left to the schedule"
+		}
 		if s.Runs {
 			c.state, c.word = "PENDING", "Would run"
 			if s.ExecutionID != nil {

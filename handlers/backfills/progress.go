@@ -93,6 +93,9 @@ func cellOf(s backfill.Slot, zone *time.Location) cell {
 		c.state, c.word = "PENDING", "Pending"
 	case backfill.SlotKept:
 		c.state, c.word = "SKIPPED", "Kept"
+		if s.ExecutionID == nil {
+			c.word = "Left to the schedule"
+		}
 	case backfill.SlotRefused:
 		c.state, c.word = "FAILED", "Refused"
 	case backfill.SlotCancelled:
