@@ -231,7 +231,7 @@ func (s *store) insert(ctx context.Context, table, token, columns string, n int,
 		// enough rows are scanned, and inserts take a quarter of the time.
 		"materialize_skip_indexes_on_insert": 0,
 	}))
-	b, err := s.conn.PrepareBatch(ctx, "INSERT INTO "+table+" ("+columns+")")
+	b, err := s.inserts.PrepareBatch(ctx, "INSERT INTO "+table+" ("+columns+")")
 	if err != nil {
 		return fmt.Errorf("insert into %s: %w", table, err)
 	}

@@ -26,6 +26,7 @@ var errNotReady = errors.New("telemetry: ClickHouse is not connected yet")
 // store is the ClickHouse side: connection and tables.
 type store struct {
 	conn     driver.Conn
+	inserts  driver.Conn // separate, so that records do not wait for readers
 	options  clickhouse.Options
 	await    await // nil: ClickHouse is not started on demand
 	database string
@@ -54,7 +55,13 @@ func openStore(cfg Config) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ClickHouse: %w", err)
 	}
-	return &store{conn: conn, options: *o, await: cfg.Await, database: o.Auth.Database}, nil
+	writing := *o
+	writing.MaxOpenConns, writing.MaxIdleConns = 2, 1
+	inserts, err := await(cfg.Await).open(&writing)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("ClickHouse: %w", err), conn.Close())
+	}
+	return &store{conn: conn, inserts: inserts, options: *o, await: cfg.Await, database: o.Auth.Database}, nil
 }
 
 // parseAddress reads the forms of FLOWFORGE_CLICKHOUSE_URL.
@@ -91,7 +98,7 @@ func parseAddress(address string) (*clickhouse.Options, error) {
 	return o, nil
 }
 
-func (s *store) close() error { return s.conn.Close() }
+func (s *store) close() error { return errors.Join(s.conn.Close(), s.inserts.Close()) }
 
 // migrate creates the database and the tables, and applies the retention. It may run at
 // any time and on several servers at once: every statement can be repeated.
