@@ -72,6 +72,9 @@ func (h *Pages) metricsOf(ctx context.Context, clock ui.Clock, query telemetry.M
 	}
 	m.Live = live
 	series, err := read(ctx, query)
+	if ctx.Err() != nil { // the reader has gone
+		return m
+	}
 	if err != nil {
 		h.Log.Warn("metrics cannot be read", "execution", query.ExecutionID, "error", err)
 		m.Problem = "The metric store is not responding. No data is lost: values are kept on disk and appear when it is back."
