@@ -69,7 +69,11 @@ func (s *Service) AppendMetrics(ctx context.Context, points []Point) error {
 		records[i] = record{stream: streamID{kindMetrics, p.ExecutionID, p.NodeIndex, p.Attempt, p.Name}, seq: p.Seq,
 			tenant: p.TenantID, project: p.ProjectID, point: &p}
 	}
-	return s.append(records)
+	err = s.append(records)
+	for i := range points { // also after an error: some may be durable
+		s.received.of(points[i].ExecutionID).Add(1)
+	}
+	return err
 }
 
 // metricName is a name as it is stored: text without NUL, which other stores refuse.

@@ -92,6 +92,8 @@ type Service struct {
 	wake  chan struct{} // there is something to flush
 	noter *noter
 
+	received receivedCounts
+
 	// appending is held for reading during an append, and for writing to wait for all
 	// appends.
 	appending sync.RWMutex
@@ -218,7 +220,7 @@ func (s *Service) check(ctx context.Context) error {
 	if s.cfg.Check != nil {
 		return s.cfg.Check(ctx)
 	}
-	return s.store.conn.Ping(ctx)
+	return s.store.inserts.Ping(ctx)
 }
 
 func (s *Service) setState(state State, err error) {

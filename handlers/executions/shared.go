@@ -32,6 +32,7 @@ type sharedReads struct {
 type seriesKey struct {
 	project, execution uuid.UUID
 	node               string
+	received           uint64 // points
 }
 
 type artifactsKey struct{ project, execution uuid.UUID }
@@ -49,7 +50,8 @@ func (s *sharedReads) taskSeries(ctx context.Context, q telemetry.MetricQuery) (
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names its context
 	}
-	return s.series.Get(ctx, seriesKey{subject.ProjectID, q.ExecutionID, q.Node}, func(ctx context.Context) ([]telemetry.Series, error) {
+	received, _ := s.pages.Telemetry.Received(q.ExecutionID)
+	return s.series.Get(ctx, seriesKey{subject.ProjectID, q.ExecutionID, q.Node, received}, func(ctx context.Context) ([]telemetry.Series, error) {
 		return s.pages.bestSeries(ctx, q)
 	})
 }

@@ -57,6 +57,14 @@ type executionPush struct {
 	x     *executionView
 	read  time.Time // when the execution was last read
 	waits bool      // the page shows a reason for waiting, which other executions change
+
+	metricsAt metricsState // of the metrics that were last read
+}
+
+// metricsState is what the metrics of an execution depend on, apart from what people choose.
+type metricsState struct {
+	read, ended bool
+	received    uint64 // points
 }
 
 // send sends one message with all changes, or none.
@@ -137,9 +145,7 @@ func (p *executionPush) slowPieces(ctx context.Context, u *views.ExecutionUpdate
 	if t := x.timeline(); p.sent.Changed("timeline", t) {
 		u.Timeline = &t
 	}
-	if m := x.metrics(ctx); p.sent.Changed("metrics", m) {
-		u.Metrics = &m
-	}
+	p.metrics(ctx, u)
 	a, err := x.artifacts(ctx)
 	if err != nil {
 		return err
@@ -148,6 +154,23 @@ func (p *executionPush) slowPieces(ctx context.Context, u *views.ExecutionUpdate
 		u.Artifacts = &a
 	}
 	return nil
+}
+
+// metrics adds the metrics if they changed. It reads them only after new points if this server receives
+// all points, and otherwise each time.
+func (p *executionPush) metrics(ctx context.Context, u *views.ExecutionUpdate) {
+	received, ok := p.x.h.Telemetry.Received(p.x.ID)
+	now := metricsState{read: ok, ended: p.x.Status.Ended(), received: received}
+	if ok && now == p.metricsAt {
+		return
+	}
+	m := p.x.metrics(ctx)
+	if p.metricsAt = now; m.Problem != "" {
+		p.metricsAt.read = false
+	}
+	if p.sent.Changed("metrics", m) {
+		u.Metrics = &m
+	}
 }
 
 // graphOrTable adds the changed boxes of the graph, or the changed rows of the list.
