@@ -74,11 +74,12 @@ func (q *Queries) DeletePoolUse(ctx context.Context, pool string) error {
 }
 
 const deletePoolWorker = `-- name: DeletePoolWorker :execrows
-DELETE FROM pool_workers k WHERE k.id = $1 AND k.pool = $2 AND k.session = $3
+DELETE FROM pool_workers k WHERE k.id = $1 AND k.pool = $2 AND k.session = $3 AND NOT k.draining
     AND NOT EXISTS (SELECT 1 FROM pool_work w WHERE w.worker = k.id)
 `
 
-// Deletes a worker that holds no attempts.
+// Deletes a worker that holds no attempts. One that an administrator drains stays, so that it is still
+// drained after a restart.
 func (q *Queries) DeletePoolWorker(ctx context.Context, iD uuid.UUID, pool string, session uuid.UUID) (int64, error) {
 	result, err := q.db.Exec(ctx, deletePoolWorker, iD, pool, session)
 	if err != nil {

@@ -106,8 +106,9 @@ RETURNING sqlc.embed(k), p.draining AS pool_draining;
 UPDATE pool_workers SET draining = @draining WHERE id = @id AND pool = @pool RETURNING name;
 
 -- name: DeletePoolWorker :execrows
--- Deletes a worker that holds no attempts.
-DELETE FROM pool_workers k WHERE k.id = @id AND k.pool = @pool AND k.session = @session
+-- Deletes a worker that holds no attempts. One that an administrator drains stays, so that it is still
+-- drained after a restart.
+DELETE FROM pool_workers k WHERE k.id = @id AND k.pool = @pool AND k.session = @session AND NOT k.draining
     AND NOT EXISTS (SELECT 1 FROM pool_work w WHERE w.worker = k.id);
 
 -- name: ForgetPoolWorkers :execrows
