@@ -198,6 +198,28 @@ func TestTheProjectIsNamedInEveryCall(t *testing.T) {
 	require.Equal(t, []string{"vision/digits"}, named)
 }
 
+// TestEventsFollowAcrossFailures: a request that fails is repeated, and no event is lost.
+func TestEventsFollowAcrossFailures(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	out, err := command(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Query().Get("after"))
+		switch len(asked) {
+		case 1:
+			answer(w, http.StatusOK, `{"events":[],"next":"5"}`)
+		case 2:
+			answer(w, http.StatusServiceUnavailable, `{"status":503,"detail":"The database is not responding."}`)
+		case 3:
+			answer(w, http.StatusOK, `{"events":[{"id":"6","type":"execution.succeeded","time":"2026-11-30T12:00:00Z"}],"next":"6"}`)
+		default:
+			answer(w, http.StatusUnauthorized, `{"status":401,"detail":"The API key has expired."}`)
+		}
+	}, "events", "--follow")
+	require.EqualError(t, err, "The API key has expired.")
+	require.Contains(t, out, "execution.succeeded")
+	require.Equal(t, []string{"latest", "5", "5", "6"}, asked)
+}
+
 // TestLoginStoresTheKey: a key that the server takes is kept, for this server and
 // for its owner alone.
 func TestLoginStoresTheKey(t *testing.T) {

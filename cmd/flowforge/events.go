@@ -63,15 +63,20 @@ func runEvents(cmd *cobra.Command, _ []string) error {
 	if follow && !query.Has("after") {
 		query.Set("after", "latest")
 	}
-	for {
+	for first := true; ; first = false {
 		var page contract.CloudEventList
-		if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/events?"+query.Encode(), nil, &page); err != nil {
+		err := c.call(cmd.Context(), http.MethodGet, "/api/v1/events?"+query.Encode(), nil, &page)
+		switch {
+		case err == nil:
+			if err := printEvents(cmd, page.Events); err != nil || !follow {
+				return err
+			}
+			query.Set("after", page.Next)
+		case !follow || first || refused(err):
 			return err
+		case cmd.Context().Err() == nil:
+			fmt.Fprintf(cmd.ErrOrStderr(), "flowforge: %v; retrying in %s\n", err, followEvery)
 		}
-		if err := printEvents(cmd, page.Events); err != nil || !follow {
-			return err
-		}
-		query.Set("after", page.Next)
 		if !page.More && !sleep(cmd.Context(), followEvery) {
 			return nil
 		}
