@@ -201,10 +201,10 @@ func TestTheProjectIsNamedInEveryCall(t *testing.T) {
 // TestEventsFollowAcrossFailures: a request that fails is repeated, and no event is lost.
 func TestEventsFollowAcrossFailures(t *testing.T) {
 	t.Parallel()
-	var asked []string
+	var requested []string
 	out, err := command(t, func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.Query().Get("after"))
-		switch len(asked) {
+		requested = append(requested, r.URL.Query().Get("after"))
+		switch len(requested) {
 		case 1:
 			answer(w, http.StatusOK, `{"events":[],"next":"5"}`)
 		case 2:
@@ -217,7 +217,7 @@ func TestEventsFollowAcrossFailures(t *testing.T) {
 	}, "events", "--follow")
 	require.EqualError(t, err, "The API key has expired.")
 	require.Contains(t, out, "execution.succeeded")
-	require.Equal(t, []string{"latest", "5", "5", "6"}, asked)
+	require.Equal(t, []string{"latest", "5", "5", "6"}, requested)
 }
 
 // TestLoginStoresTheKey: a key that the server takes is kept, for this server and
