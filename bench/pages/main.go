@@ -11,7 +11,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
@@ -21,7 +20,6 @@ import (
 
 	"github.com/flowforge/flowforge/bench/site"
 	"github.com/flowforge/flowforge/db"
-	"github.com/flowforge/flowforge/platform/embedded/postgres"
 )
 
 func main() {
@@ -44,12 +42,7 @@ func run(ctx context.Context, binary string, executions, requests int) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL may run as another account
-		return err
-	}
-	database, err := postgres.Start(ctx, postgres.Config{
-		Dir: filepath.Join(dir, "postgres"), BinDirs: []string{filepath.Join(".cache", "postgres", "native", "bin")}, Logger: slog.New(slog.DiscardHandler),
-	})
+	database, err := site.StartDatabase(ctx, dir, ".cache", nil)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"os/exec"
@@ -12,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/flowforge/flowforge/platform/embedded/postgres"
+	"github.com/flowforge/flowforge/bench/site"
 )
 
 // environment is where a peer is installed and started.
@@ -48,14 +47,7 @@ func newEnvironment(ctx context.Context, o options) (e environment, stop func(),
 		return e, nil, err
 	}
 	remove := func() { _ = os.RemoveAll(e.folder) }
-	if err := os.Chmod(e.folder, 0o755); err != nil { // PostgreSQL may run as another account
-		remove()
-		return e, nil, err
-	}
-	server, err := postgres.Start(ctx, postgres.Config{
-		Dir: filepath.Join(e.folder, "postgres"), BinDirs: []string{filepath.Join(cache, "postgres", "native", "bin")}, Logger: slog.New(slog.DiscardHandler),
-		Settings: map[string]string{"max_connections": "300"},
-	})
+	server, err := site.StartDatabase(ctx, e.folder, cache, map[string]string{"max_connections": "300"})
 	if err != nil {
 		remove()
 		return e, nil, err

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -25,7 +24,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowforge/flowforge/bench/site"
-	"github.com/flowforge/flowforge/platform/embedded/postgres"
 )
 
 const workflow = `{"name": "tick", "version": "1.0.0", "operators": [{"name": "one", "type": "noop"}]}`
@@ -64,13 +62,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
-	if err := os.Chmod(b.dir, 0o755); err != nil { // PostgreSQL may run as another account
-		return err
-	}
-	database, err := postgres.Start(ctx, postgres.Config{
-		Dir: filepath.Join(b.dir, "postgres"), BinDirs: []string{filepath.Join(".cache", "postgres", "native", "bin")},
-		Settings: map[string]string{"track_commit_timestamp": "on"}, Logger: slog.New(slog.DiscardHandler),
-	})
+	database, err := site.StartDatabase(ctx, b.dir, ".cache", map[string]string{"track_commit_timestamp": "on"})
 	if err != nil {
 		return err
 	}
