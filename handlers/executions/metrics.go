@@ -29,7 +29,10 @@ const (
 func (x *executionView) metrics(ctx context.Context) views.Metrics {
 	read := seriesReader(x.h.bestSeries)
 	if x.shares && !x.Status.Ended() {
-		read = x.h.shared.taskSeries
+		read = func(ctx context.Context, q telemetry.MetricQuery) (series []telemetry.Series, err error) {
+			series, x.received, err = x.h.shared.taskSeries(ctx, q)
+			return series, err
+		}
 	}
 	return x.h.metricsOf(ctx, x.clock, telemetry.MetricQuery{ExecutionID: x.ID, Node: x.query.Get("node"), Source: telemetry.FromTask}, read,
 		x.query, views.ExecutionURL(x.ID.String()), !x.Status.Ended())

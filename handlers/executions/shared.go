@@ -24,7 +24,7 @@ const shareFor = slowInterval / 2
 // sharedReads are reads of the streams of execution pages. Many readers can watch one execution.
 type sharedReads struct {
 	pages     *Pages
-	series    *page.Shared[seriesKey, []telemetry.Series]
+	series    *page.Shared[seriesKey, sharedSeries]
 	artifacts *page.Shared[artifactsKey, artifact.Page]
 }
 
@@ -32,28 +32,36 @@ type sharedReads struct {
 type seriesKey struct {
 	project, execution uuid.UUID
 	node               string
-	received           uint64 // points
 }
 
 type artifactsKey struct{ project, execution uuid.UUID }
 
+// sharedSeries are curves, and the number of received points before they were read.
+type sharedSeries struct {
+	series   []telemetry.Series
+	received uint64
+}
+
 func newSharedReads(h *Pages) *sharedReads {
 	return &sharedReads{
 		pages:  h,
-		series: page.NewShared[seriesKey, []telemetry.Series](shareFor, time.Now), artifacts: page.NewShared[artifactsKey, artifact.Page](shareFor, time.Now),
+		series: page.NewShared[seriesKey, sharedSeries](shareFor, time.Now), artifacts: page.NewShared[artifactsKey, artifact.Page](shareFor, time.Now),
 	}
 }
 
-// taskSeries reads the curves that tasks report.
-func (s *sharedReads) taskSeries(ctx context.Context, q telemetry.MetricQuery) ([]telemetry.Series, error) {
+// taskSeries reads the curves that tasks report. They contain the first received points, and can lack
+// later ones (telemetry.Service.Received).
+func (s *sharedReads) taskSeries(ctx context.Context, q telemetry.MetricQuery) (series []telemetry.Series, received uint64, err error) {
 	subject, err := auth.Authorize(ctx, auth.LogRead)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it names its context
+		return nil, 0, err //nolint:wrapcheck // it names its context
 	}
-	received, _ := s.pages.Telemetry.Received(q.ExecutionID)
-	return s.series.Get(ctx, seriesKey{subject.ProjectID, q.ExecutionID, q.Node, received}, func(ctx context.Context) ([]telemetry.Series, error) {
-		return s.pages.bestSeries(ctx, q)
+	found, err := s.series.Get(ctx, seriesKey{subject.ProjectID, q.ExecutionID, q.Node}, func(ctx context.Context) (out sharedSeries, err error) {
+		out.received, _ = s.pages.Telemetry.Received(q.ExecutionID)
+		out.series, err = s.pages.bestSeries(ctx, q)
+		return out, err
 	})
+	return found.series, found.received, err
 }
 
 // listArtifacts lists the first artifacts of an execution.

@@ -160,14 +160,13 @@ func (p *executionPush) slowPieces(ctx context.Context, u *views.ExecutionUpdate
 // all points, and otherwise each time.
 func (p *executionPush) metrics(ctx context.Context, u *views.ExecutionUpdate) {
 	received, ok := p.x.h.Telemetry.Received(p.x.ID)
-	now := metricsState{read: ok, ended: p.x.Status.Ended(), received: received}
-	if ok && now == p.metricsAt {
+	ended := p.x.Status.Ended()
+	if ok && p.metricsAt == (metricsState{read: true, ended: ended, received: received}) {
 		return
 	}
+	p.x.received = received // a shared read lowers it
 	m := p.x.metrics(ctx)
-	if p.metricsAt = now; m.Problem != "" {
-		p.metricsAt.read = false
-	}
+	p.metricsAt = metricsState{read: m.Problem == "", ended: ended, received: p.x.received}
 	if p.sent.Changed("metrics", m) {
 		u.Metrics = &m
 	}

@@ -39,7 +39,8 @@ type executionView struct {
 	sweep    views.SweepLink // of which it is a run
 	trigger  views.TriggerLink
 	schedule views.ScheduleLink
-	shares   bool // for a stream, which shares what it reads with other streams until the execution ends
+	shares   bool   // for a stream, which shares what it reads with other streams until the execution ends
+	received uint64 // points before the metrics were read
 }
 
 // loadExecution reads the execution that r names, with the data of its page.
