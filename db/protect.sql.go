@@ -91,12 +91,13 @@ func (q *Queries) DeleteBucket(ctx context.Context, tenantID uuid.UUID, version 
 }
 
 const dismissDeadLetters = `-- name: DismissDeadLetters :many
-UPDATE dead_letters SET outcome = 'put_away', settled_at = $1::timestamptz, settled_by = $2
-WHERE project_id = $3 AND outcome IS NULL AND id <= $4 AND ($5::text = '' OR class = $5::text)
+UPDATE dead_letters SET outcome = $1::text, settled_at = $2::timestamptz, settled_by = $3
+WHERE project_id = $4 AND outcome IS NULL AND id <= $5 AND ($6::text = '' OR class = $6::text)
 RETURNING id, tenant_id, workflow_name, node
 `
 
 type DismissDeadLettersParams struct {
+	Dismissed string
 	SettledAt time.Time
 	SettledBy string
 	ProjectID uuid.UUID
@@ -114,6 +115,7 @@ type DismissDeadLettersRow struct {
 // Dismisses the open dead letters of a project that are not newer than one of them.
 func (q *Queries) DismissDeadLetters(ctx context.Context, arg DismissDeadLettersParams) ([]DismissDeadLettersRow, error) {
 	rows, err := q.db.Query(ctx, dismissDeadLetters,
+		arg.Dismissed,
 		arg.SettledAt,
 		arg.SettledBy,
 		arg.ProjectID,

@@ -128,7 +128,7 @@ WHERE id = @id AND (outcome IS NULL OR outcome = @outcome::text AND settled_by =
 
 -- name: DismissDeadLetters :many
 -- Dismisses the open dead letters of a project that are not newer than one of them.
-UPDATE dead_letters SET outcome = 'put_away', settled_at = @settled_at::timestamptz, settled_by = @settled_by
+UPDATE dead_letters SET outcome = @dismissed::text, settled_at = @settled_at::timestamptz, settled_by = @settled_by
 WHERE project_id = @project_id AND outcome IS NULL AND id <= @newest AND (@class::text = '' OR class = @class::text)
 RETURNING id, tenant_id, workflow_name, node;
 

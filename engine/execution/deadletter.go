@@ -149,8 +149,11 @@ func (s *DeadLetterService) Dismiss(ctx context.Context, id uuid.UUID, reason st
 	if err != nil {
 		return err
 	}
-	return s.settle(ctx, letter, row, "put_away", nil, reason)
+	return s.settle(ctx, letter, row, dismissed, nil, reason)
 }
+
+// dismissed is the stored outcome of a dead letter that a user dismissed.
+const dismissed = "put_away"
 
 // DismissAll dismisses the dead letters of the caller's project that are not newer than newest: those of
 // a class, or all for "". It returns their number, and requires the permission to launch.
@@ -159,25 +162,25 @@ func (s *DeadLetterService) DismissAll(ctx context.Context, class protect.Class,
 	if err != nil {
 		return 0, err
 	}
-	dismissed := 0
+	count := 0
 	err = db.Tx(ctx, s.pool, func(_ pgx.Tx, q *db.Queries) error {
 		rows, err := q.DismissDeadLetters(ctx, db.DismissDeadLettersParams{
-			SettledAt: s.now(), SettledBy: subject.Name, ProjectID: subject.ProjectID, Newest: newest, Class: string(class),
+			Dismissed: dismissed, SettledAt: s.now(), SettledBy: subject.Name, ProjectID: subject.ProjectID, Newest: newest, Class: string(class),
 		})
 		if err != nil {
 			return fmt.Errorf("dismiss dead letters: %w", err)
 		}
-		dismissed = len(rows)
+		count = len(rows)
 		entries := make([]audit.Entry, len(rows))
 		for i, r := range rows {
 			entries[i] = audit.Entry{
-				Action: "dead_letter.put_away", Kind: "dead_letter", ID: r.ID.String(), Name: r.WorkflowName + " " + r.Node, TenantID: r.TenantID, ProjectID: subject.ProjectID,
-				Old: map[string]any{"open": true}, New: map[string]any{"outcome": "put_away"},
+				Action: "dead_letter." + dismissed, Kind: "dead_letter", ID: r.ID.String(), Name: r.WorkflowName + " " + r.Node, TenantID: r.TenantID, ProjectID: subject.ProjectID,
+				Old: map[string]any{"open": true}, New: map[string]any{"outcome": dismissed},
 			}
 		}
 		return audit.RecordAll(ctx, q, entries)
 	})
-	return dismissed, err
+	return count, err
 }
 
 // settle closes a dead letter and adds its entry to the audit log.
