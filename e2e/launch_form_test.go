@@ -34,8 +34,8 @@ func TestLeavingTheLaunchFormLosesNothing(t *testing.T) {
 	fill(t, input(page, "epochs"), "many")
 	click(t, page.GetByRole("button", playwright.PageGetByRoleOptions{Name: "Launch", Exact: new(true)}))
 	visible(t, page.Locator(".error-summary"))
-	require.NoError(t, page.WaitForLoadState()) // the script of the answer keeps its values
-	visit(t, page, "/workflows")                // leaves the form with its error
+	visible(t, page.Locator(`[role=combobox][id="f-data"]`)) // the script of the answer has kept its values
+	visit(t, page, "/workflows")                             // leaves the form with its error
 	visit(t, page, path)
 	hasValue(t, input(page, "epochs"), "many")
 	fill(t, input(page, "epochs"), "77")
