@@ -198,6 +198,18 @@ func (q *Queries) HasChanges(ctx context.Context) (bool, error) {
 	return exists, err
 }
 
+const hasChangesIn = `-- name: HasChangesIn :one
+SELECT EXISTS (SELECT FROM execution_changes c WHERE c.project_id = $1 AND c.problem = '')
+`
+
+// Reports whether TakeChangesIn would find a change, or other servers are moving one.
+func (q *Queries) HasChangesIn(ctx context.Context, projectID uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, hasChangesIn, projectID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const holdSearchFields = `-- name: HoldSearchFields :exec
 SELECT pg_advisory_xact_lock(hashtextextended($1::text, 7166661009))
 `

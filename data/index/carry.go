@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -44,16 +43,15 @@ func (s *Service) carry(ctx context.Context, conn driver.Conn, all slots, entrie
 }
 
 func carryOver(ctx context.Context, conn driver.Conn, project uuid.UUID, a assigned, keys []key, entries []*entry) error {
-	columns, ids, at := make([]string, len(keys)), make([]uuid.UUID, len(entries)), make([]string, len(entries))
+	columns, ids, at := make([]string, len(keys)), make([]uuid.UUID, len(entries)), make([]time.Time, len(entries))
 	for i, k := range keys {
 		columns[i] = fmt.Sprintf("%s%d", letter(k.kind), a.columns[k])
 	}
 	places := map[uuid.UUID]*entry{}
 	for i, e := range entries {
-		ids[i], at[i], places[e.row.ID] = e.row.ID, microseconds(e.row.CreatedAt), e
+		ids[i], at[i], places[e.row.ID] = e.row.ID, e.row.CreatedAt, e
 	}
-	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT execution_id, %s FROM execution_values FINAL WHERE project_id = toUUID('%s') AND created_at IN (%s) AND execution_id IN (%s)%s",
-		strings.Join(columns, ", "), project, strings.Join(at, ", "), uuids(ids), settings))
+	rows, err := conn.Query(ctx, byKey(project.String(), columns, ids, at))
 	if err != nil {
 		return err
 	}
@@ -88,9 +86,4 @@ func (e *entry) keep(k key, earlier float64) {
 	case k.stat == search.Most:
 		e.values[i].number = max(e.values[i].number, earlier)
 	}
-}
-
-// microseconds is a moment in SQL.
-func microseconds(at time.Time) string {
-	return fmt.Sprintf("fromUnixTimestamp64Micro(%d, 'UTC')", at.UnixMicro())
 }

@@ -331,18 +331,17 @@ func (a resolvedQuery) fill(ctx context.Context, conn driver.Conn, rows []Row) e
 	if len(rows) == 0 || len(a.columns) == 0 {
 		return nil
 	}
-	expressions := []string{"execution_id"}
+	var expressions []string
 	for _, c := range a.columns {
 		numbers, texts := a.sql(c)
 		expressions = append(expressions, orNull(numbers, "Float64"), orNull(texts, "String"))
 	}
-	ids, at := make([]uuid.UUID, len(rows)), make([]string, len(rows))
+	ids, at := make([]uuid.UUID, len(rows)), make([]time.Time, len(rows))
 	places := map[uuid.UUID]int{}
 	for i, r := range rows {
-		ids[i], at[i], places[r.ID] = r.ID, microseconds(r.at), i
+		ids[i], at[i], places[r.ID] = r.ID, r.at, i
 	}
-	found, err := conn.Query(ctx, fmt.Sprintf("SELECT %s FROM execution_values FINAL WHERE project_id = toUUID('%s') AND created_at IN (%s) AND execution_id IN (%s)%s",
-		strings.Join(expressions, ", "), a.projectID, strings.Join(at, ", "), uuids(ids), settings))
+	found, err := conn.Query(ctx, byKey(a.projectID, expressions, ids, at))
 	if err != nil {
 		return err
 	}

@@ -36,11 +36,8 @@ func (s *Service) follow(ctx context.Context, project uuid.UUID) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Without changes, ClickHouse is not started.
-	if project == uuid.Nil && !s.checked.IsZero() {
-		if found, err := s.queries.HasChanges(ctx); err != nil || !found {
-			return 0, err
-		}
+	if current, err := s.isCurrent(ctx, project); current || err != nil {
+		return 0, err
 	}
 	if err := s.adopt(ctx, conn); err != nil {
 		return 0, fmt.Errorf("bring the index of executions up to date: %w", err)
@@ -66,6 +63,23 @@ func (s *Service) follow(ctx context.Context, project uuid.UUID) (int, error) {
 		}
 	}
 	return len(changes), nil
+}
+
+// isCurrent reports whether there is nothing to move: then a pass does not start ClickHouse, and a
+// search does not wait for statements that only check the table.
+func (s *Service) isCurrent(ctx context.Context, project uuid.UUID) (bool, error) {
+	if project == uuid.Nil {
+		if s.checked.IsZero() {
+			return false, nil
+		}
+		found, err := s.queries.HasChanges(ctx)
+		return !found, err
+	}
+	if s.mustCheck() {
+		return false, nil
+	}
+	found, err := s.queries.HasChangesIn(ctx, project)
+	return !found, err
 }
 
 // move writes the entries of the changes that take returns, and returns the changes.
@@ -167,13 +181,23 @@ func metricsOf(ctx context.Context, conn driver.Conn, ids []uuid.UUID) (map[uuid
 	return metrics, rows.Err()
 }
 
-// uuids is a list of ids in SQL.
+// uuids is a list of ids in SQL. They are texts, because a function is evaluated for each of them.
 func uuids(ids []uuid.UUID) string {
 	list := make([]string, len(ids))
 	for i, id := range ids {
-		list[i] = "toUUID('" + id.String() + "')"
+		list[i] = "'" + id.String() + "'"
 	}
 	return strings.Join(list, ", ")
+}
+
+// byKey selects columns of the executions with these ids and moments of creation.
+func byKey(project string, columns []string, ids []uuid.UUID, created []time.Time) string {
+	list := make([]string, len(created))
+	for i, at := range created {
+		list[i] = at.UTC().Format("'2006-01-02 15:04:05.000000'")
+	}
+	return fmt.Sprintf("SELECT execution_id, %s FROM execution_values FINAL WHERE project_id = toUUID('%s') AND created_at IN (%s) AND execution_id IN (%s)%s",
+		strings.Join(columns, ", "), project, strings.Join(list, ", "), uuids(ids), settings)
 }
 
 const factColumns = "project_id, execution_id, created_at, version, removed, status, workflow, workflow_version, name, submitted_by, submitted_by_id, sweep, purpose, " +

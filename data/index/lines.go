@@ -183,7 +183,7 @@ func (a resolvedQuery) hits(ctx context.Context, conn driver.Conn, q LineQuery, 
 		if err != nil || json.Unmarshal(raw, &k) != nil {
 			return nil, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use the token from the previous page."}})
 		}
-		where += fmt.Sprintf(" AND (%s) < (%s, toUUID('%s'), %d, %d, ?, %d)", lineOrder, microseconds(time.UnixMicro(k.Time)), k.Execution, k.Node, k.Attempt, k.Seq)
+		where += fmt.Sprintf(" AND (%s) < (fromUnixTimestamp64Micro(%d, 'UTC'), toUUID('%s'), %d, %d, ?, %d)", lineOrder, k.Time, k.Execution, k.Node, k.Attempt, k.Seq)
 		args = append(args, k.Stream)
 	}
 	rows, err := conn.Query(patient(ctx), "SELECT execution_id, node_index, node, attempt, stream, sequence, timestamp, level, message FROM logs WHERE "+where+

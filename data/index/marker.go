@@ -23,7 +23,7 @@ const (
 // adopt makes sure that the table is the one that Postgres knows. One that is new, replaced or
 // emptied gets its columns, and the job notes all executions again.
 func (s *Service) adopt(ctx context.Context, conn driver.Conn) error {
-	if now := s.cfg.Now(); !s.checked.IsZero() && now.Sub(s.checked) < checkEvery {
+	if !s.mustCheck() {
 		return nil
 	}
 	known, err := s.known(ctx, s.queries, conn)
@@ -38,6 +38,11 @@ func (s *Service) adopt(ctx context.Context, conn driver.Conn) error {
 	}
 	s.checked = s.cfg.Now()
 	return nil
+}
+
+// mustCheck reports whether the marker of the table was not checked within the last minute.
+func (s *Service) mustCheck() bool {
+	return s.checked.IsZero() || s.cfg.Now().Sub(s.checked) >= checkEvery
 }
 
 // known reports whether the marker of the table is that of Postgres.

@@ -69,3 +69,25 @@ func TestLooksWithoutChangesDoNotUseClickHouse(t *testing.T) {
 	b.run(auth.LocalProject, map[string]any{"lr": 1})
 	require.Eventually(t, func() bool { return statements.Load() > first }, 30*time.Second, time.Millisecond)
 }
+
+// TestSearchesWithoutChangesOnlyRead: no statement of a search only checks ClickHouse.
+func TestSearchesWithoutChangesOnlyRead(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.run(auth.LocalProject, map[string]any{"lr": 1})
+	var statements atomic.Int64
+	service := index.New(index.Config{Pool: b.pool, Now: time.Now, Conn: func() (driver.Conn, error) {
+		conn, err := b.telemetry.Conn()
+		return used{conn, &statements}, err
+	}})
+	find := func() {
+		t.Helper()
+		found, err := service.Find(b.ctx, index.Query{Where: "inputs.lr = 1"})
+		require.NoError(t, err)
+		require.Len(t, found.Rows, 1)
+	}
+	find()
+	statements.Store(0)
+	find()
+	require.EqualValues(t, 1, statements.Load())
+}

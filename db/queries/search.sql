@@ -11,6 +11,10 @@ RETURNING execution_id, project_id, created_at;
 -- Reports whether TakeChanges would find a change.
 SELECT EXISTS (SELECT FROM execution_changes c WHERE c.problem = '');
 
+-- name: HasChangesIn :one
+-- Reports whether TakeChangesIn would find a change, or other servers are moving one.
+SELECT EXISTS (SELECT FROM execution_changes c WHERE c.project_id = @project_id AND c.problem = '');
+
 -- name: TakeChangesIn :many
 -- Takes the newest changes of a project like TakeChanges.
 WITH chosen AS MATERIALIZED (
