@@ -138,6 +138,9 @@ func (b *bench) fill(ctx context.Context) error {
 	if _, err := b.pool.Exec(ctx, "VACUUM ANALYZE"); err != nil {
 		return err
 	}
+	if err := b.merged(ctx); err != nil {
+		return fmt.Errorf("merge the index: %w", err)
+	}
 	var stored, indexed uint64
 	err = b.pool.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&stored)
 	if err != nil {
@@ -150,6 +153,17 @@ func (b *bench) fill(ctx context.Context) error {
 	fmt.Printf("%d executions and %d log lines after %.0f s; PostgreSQL %d MiB, ClickHouse %d MiB\n\n",
 		b.executions, b.lines, time.Since(began).Seconds(), stored>>20, indexed>>20)
 	return nil
+}
+
+// merged merges the months of the index that ClickHouse merges when they had no changes for a day.
+func (b *bench) merged(ctx context.Context) error {
+	var months []string
+	err := b.conn.QueryRow(ctx, `SELECT groupUniqArray(partition) FROM system.parts WHERE active AND database = currentDatabase()
+		AND table = 'execution_values' AND partition != toString(toYYYYMM(now('UTC')))`).Scan(&months)
+	for _, month := range months {
+		err = errors.Join(err, b.conn.Exec(ctx, "OPTIMIZE TABLE execution_values PARTITION "+month+" FINAL"))
+	}
+	return err
 }
 
 // adopted waits until the server knows the table of the index, which it would build again.

@@ -23,6 +23,9 @@ const (
 	maxColumns  = 100
 )
 
+// NoRows is the Limit of a Query without rows.
+const NoRows = -1
+
 // Query selects executions of the caller's project. Zero fields select all, newest first.
 type Query struct {
 	Where   string
@@ -30,7 +33,7 @@ type Query struct {
 	Sort    string     // a name; with "-" before it, the greatest first
 	Columns []string   // names whose values Rows have, with their layout (ParseColumn)
 	After   string     // a Result's Next
-	Limit   int
+	Limit   int        // 0: 50; NoRows: only the columns and, with Counted, the total
 	Counted bool // requests Result.Total
 }
 
@@ -173,11 +176,10 @@ func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	limit := q.Limit
-	if limit <= 0 {
+	limit := min(q.Limit, maxPage)
+	if limit == 0 {
 		limit = defaultPage
 	}
-	limit = min(limit, maxPage)
 	result := Result{Columns: a.columns, Behind: a.behind, LogsFrom: a.logsFrom}
 	work, ctx := errgroup.WithContext(bounded(ctx))
 	if q.Counted {
@@ -190,6 +192,9 @@ func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 		})
 	}
 	work.Go(func() error {
+		if limit == NoRows {
+			return nil
+		}
 		var err error
 		if result.Rows, err = a.page(ctx, conn, q.After, limit+1); err != nil {
 			return err

@@ -105,8 +105,11 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, where search.E
 	q, clock := r.URL.Query(), h.Page.Clock(r)
 	grouped := q.Get("group") != ""
 	page := request
-	if grouped {
-		page.Limit, page.After = 1, "" // for the total and the columns
+	if grouped { // for the total and the columns
+		page.Limit, page.After = index.NoRows, ""
+		if selectsSweep(where) {
+			page.Limit = 1 // directions needs a run
+		}
 	}
 	found, err := h.Table.Find(r.Context(), page)
 	if err != nil {
