@@ -37,6 +37,8 @@ func requests() []request {
 		{"table: a dataset and a time", "/executions" + list("where", "dataset = dataset-7 since:30d")},
 		{"table: nothing filtered, sorted by a metric", "/executions" + list("sort", "-metrics.accuracy")},
 		{"table: grouped by an input", "/executions" + list("where", values, "group", "inputs.optimizer")},
+		{"facets of a table", "/executions/facets" + list("where", values, "sort", "-metrics.accuracy", "facets", "1")},
+		{"table: a text in logs", "/executions" + list("where", `log ~ "out of memory"`)},
 		{"suggestions for a name", "/executions/complete?before=met"},
 		{"suggestions for a value", "/executions/complete?before=dataset+%3D+"},
 		{"workflow", "/workflows/train-1"},

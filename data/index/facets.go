@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
@@ -16,7 +17,6 @@ const (
 	facetBuckets = 24 // of a histogram
 	// MaxFacetColumns is the number of columns that have a facet, so that a request has bounded costs.
 	MaxFacetColumns = 8
-	facetsAtOnce    = 3
 	// decades is the ratio of the greatest to the least value from which a histogram is logarithmic.
 	decades = 1000
 )
@@ -45,21 +45,14 @@ func (s *Service) Facets(ctx context.Context, q Query) (Facets, error) {
 		return Facets{}, err
 	}
 	var f Facets
-	work, ctx := errgroup.WithContext(bounded(ctx))
-	work.SetLimit(facetsAtOnce)
-	for expression, into := range map[string]*[]Count{
-		"toString(status)": &f.States, "toString(workflow)": &f.Workflows, "toString(submitted_by)": &f.People, "toString(arrayJoin(tags))": &f.Tags,
-	} {
-		work.Go(func() error {
-			var err error
-			*into, err = a.counts(ctx, conn, expression, "", facetValues)
-			return err
-		})
-	}
 	list := a.facetColumns(&f)
-	for i := range list {
-		work.Go(func() error { return a.facet(ctx, conn, &list[i]) })
-	}
+	work, ctx := errgroup.WithContext(bounded(ctx))
+	work.Go(func() (err error) {
+		f.Tags, err = a.counts(ctx, conn, "toString(arrayJoin(tags))", "", facetValues)
+		return err
+	})
+	work.Go(func() error { return a.texts(ctx, conn, &f, list) })
+	work.Go(func() error { return a.histograms(ctx, conn, list) })
 	if err := work.Wait(); err != nil {
 		return Facets{}, failure(err)
 	}
@@ -87,59 +80,132 @@ func (a resolvedQuery) facetColumns(f *Facets) []ColumnFacet {
 	return list
 }
 
-// facet reads one column.
-func (a resolvedQuery) facet(ctx context.Context, conn driver.Conn, f *ColumnFacet) error {
-	numbers, texts := a.sql(f.Column)
-	if numbers != "" {
-		if err := a.histogram(ctx, conn, f, numbers); err != nil {
-			return fmt.Errorf("distribution of %s: %w", f.Column.Path, err)
+// texts counts states, workflows, people and the texts of columns in one pass.
+func (a resolvedQuery) texts(ctx context.Context, conn driver.Conn, f *Facets, list []ColumnFacet) error {
+	expressions, into := []string{"toString(status)", "toString(workflow)", "toString(submitted_by)"}, []*[]Count{&f.States, &f.Workflows, &f.People}
+	for i := range list {
+		if _, texts := a.sql(list[i].Column); texts != "" {
+			expressions, into = append(expressions, "ifNull("+texts+", '')"), append(into, &list[i].Texts)
 		}
 	}
-	if texts == "" {
-		return nil
+	keys, sets, inSet := make([]string, len(expressions)), make([]string, len(expressions)), make([]string, len(expressions))
+	for i, expression := range expressions {
+		key := fmt.Sprintf("k%d", i)
+		keys[i], sets[i], inSet[i] = expression+" AS "+key, "("+key+")", "grouping("+key+")"
 	}
-	var err error
-	f.Texts, err = a.counts(ctx, conn, texts, "", facetValues)
-	return err
-}
-
-// histogram counts numbers in equal intervals from the least to the greatest.
-func (a resolvedQuery) histogram(ctx context.Context, conn driver.Conn, f *ColumnFacet, numbers string) error {
 	from, args := a.from()
-	var least, most *float64
-	if err := conn.QueryRow(ctx, "SELECT min("+orNull(numbers, "Float64")+"), max("+orNull(numbers, "Float64")+")"+from+settings, args...).Scan(&least, &most); err != nil {
-		return err
-	}
-	if least == nil || most == nil {
-		return nil
-	}
-	f.Least, f.Most = *least, *most
-	f.Logarithmic = f.Least > 0 && f.Most/f.Least >= decades
-	f.Buckets = make([]int, facetBuckets)
-	scaled, low, high := numbers, f.Least, f.Most
-	if f.Logarithmic {
-		scaled, low, high = "log10("+numbers+")", math.Log10(low), math.Log10(high)
-	}
-	bucket := "0"
-	if width := (high/2 - low/2) / facetBuckets; width > 0 { // halves, because the difference of two numbers can be infinite
-		bucket = fmt.Sprintf("least(greatest(floor((%s / 2 - %s) / %s), 0), %d)", scaled, number(low/2), number(width), facetBuckets-1)
-	}
-	rows, err := conn.Query(ctx, "SELECT toUInt8(assumeNotNull("+bucket+")) AS bucket, count()"+from+" AND isNotNull("+numbers+") GROUP BY bucket"+settings, args...)
+	rows, err := conn.Query(ctx, fmt.Sprintf(`SELECT toUInt32(indexOf([%s], 0) - 1) AS facet, [%s][facet + 1] AS value, count() AS n FROM (SELECT %s%s)
+		GROUP BY GROUPING SETS (%s) HAVING value != '' ORDER BY facet, n DESC, value LIMIT %d BY facet%s`,
+		strings.Join(inSet, ", "), keyList(len(keys)), strings.Join(keys, ", "), from, strings.Join(sets, ", "), facetValues, settings), args...)
 	if err != nil {
-		return err
+		return fmt.Errorf("count the values of facets: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var (
-			at uint8
-			n  uint64
+			facet uint32
+			c     Count
+			n     uint64
 		)
-		if err := rows.Scan(&at, &n); err != nil {
-			return err
+		if err := rows.Scan(&facet, &c.Value, &n); err != nil {
+			return fmt.Errorf("count the values of facets: %w", err)
 		}
-		if int(at) < len(f.Buckets) {
-			f.Buckets[at] = int(n)
-		}
+		c.N = int(n)
+		*into[facet] = append(*into[facet], c)
 	}
 	return rows.Err()
+}
+
+// keyList is k0, k1, … of n keys.
+func keyList(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("k%d", i)
+	}
+	return strings.Join(list, ", ")
+}
+
+// histograms counts the numbers of columns in equal intervals from their least to their greatest,
+// with one pass for the ranges and one for the counts.
+func (a resolvedQuery) histograms(ctx context.Context, conn driver.Conn, list []ColumnFacet) error {
+	facets, numbers, err := a.ranges(ctx, conn, list)
+	if err != nil || len(facets) == 0 {
+		return err
+	}
+	const none = math.MaxUint8 // the bucket of executions without a number
+	keys, sets, inSet := make([]string, len(facets)), make([]string, len(facets)), make([]string, len(facets))
+	for i, f := range facets {
+		key := fmt.Sprintf("k%d", i)
+		keys[i] = fmt.Sprintf("if(isNull(%s), %d, toUInt8(assumeNotNull(%s))) AS %s", numbers[i], none, f.bucket(numbers[i]), key)
+		sets[i], inSet[i] = "("+key+")", "grouping("+key+")"
+		f.Buckets = make([]int, facetBuckets)
+	}
+	from, args := a.from()
+	rows, err := conn.Query(ctx, fmt.Sprintf(`SELECT toUInt32(indexOf([%s], 0) - 1) AS facet, [%s][facet + 1] AS bucket, count() FROM (SELECT %s%s)
+		GROUP BY GROUPING SETS (%s) HAVING bucket < %d%s`,
+		strings.Join(inSet, ", "), keyList(len(keys)), strings.Join(keys, ", "), from, strings.Join(sets, ", "), facetBuckets, settings), args...)
+	if err != nil {
+		return fmt.Errorf("distributions of columns: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var (
+			facet  uint32
+			bucket uint8
+			n      uint64
+		)
+		if err := rows.Scan(&facet, &bucket, &n); err != nil {
+			return fmt.Errorf("distributions of columns: %w", err)
+		}
+		facets[facet].Buckets[bucket] = int(n)
+	}
+	return rows.Err()
+}
+
+// ranges reads the least and the greatest number of columns. It returns the columns that have
+// numbers, with their expressions.
+func (a resolvedQuery) ranges(ctx context.Context, conn driver.Conn, list []ColumnFacet) (facets []*ColumnFacet, numbers []string, err error) {
+	var expressions []string
+	for i := range list {
+		if column, _ := a.sql(list[i].Column); column != "" {
+			facets, numbers = append(facets, &list[i]), append(numbers, column)
+			expressions = append(expressions, "min("+orNull(column, "Float64")+")", "max("+orNull(column, "Float64")+")")
+		}
+	}
+	if len(facets) == 0 {
+		return nil, nil, nil
+	}
+	found, into := make([]*float64, len(expressions)), make([]any, len(expressions))
+	for i := range found {
+		into[i] = &found[i]
+	}
+	from, args := a.from()
+	if err := conn.QueryRow(ctx, "SELECT "+strings.Join(expressions, ", ")+from+settings, args...).Scan(into...); err != nil {
+		return nil, nil, fmt.Errorf("ranges of columns: %w", err)
+	}
+	n := 0
+	for i, f := range facets {
+		least, most := found[2*i], found[2*i+1]
+		if least == nil || most == nil {
+			continue
+		}
+		f.Least, f.Most = *least, *most
+		f.Logarithmic = f.Least > 0 && f.Most/f.Least >= decades
+		facets[n], numbers[n] = f, numbers[i]
+		n++
+	}
+	return facets[:n], numbers[:n], nil
+}
+
+// bucket is the interval of a number in SQL.
+func (f *ColumnFacet) bucket(numbers string) string {
+	scaled, low, high := numbers, f.Least, f.Most
+	if f.Logarithmic {
+		scaled, low, high = "log10("+numbers+")", math.Log10(low), math.Log10(high)
+	}
+	width := (high/2 - low/2) / facetBuckets // halves, because the difference of two numbers can be infinite
+	if width <= 0 {
+		return "0"
+	}
+	return fmt.Sprintf("least(greatest(floor((%s / 2 - %s) / %s), 0), %d)", scaled, number(low/2), number(width), facetBuckets-1)
 }

@@ -34,7 +34,7 @@ type Query struct {
 	Columns []string   // names whose values Rows have, with their layout (ParseColumn)
 	After   string     // a Result's Next
 	Limit   int        // 0: 50; NoRows: only the columns and, with Counted, the total
-	Counted bool // requests Result.Total
+	Counted bool       // requests Result.Total
 }
 
 // Result is one page of executions.
