@@ -165,7 +165,7 @@ func (e *Engine) command(log *os.File) *exec.Cmd {
 		// processor time of an idle engine. Allocations count towards the limit at once anyway.
 		"--memory_worker_period_ms=1000",
 		// With its default of 1 GiB, every query of an engine with 1 GiB runs in one thread.
-		"--max_threads_min_free_memory_per_thread="+strconv.Itoa(64<<20))
+		"--max_threads_min_free_memory_per_thread="+strconv.Itoa(128<<20))
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, e.data()
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "HOME=" + e.cfg.Dir, "TZ=UTC"}
 	return cmd
