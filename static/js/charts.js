@@ -1,6 +1,6 @@
 // Metric charts: uPlot replaces the server's SVG for hover, zoom and smoothing. The page
 // holds the data as JSON alongside the SVG, which remains the fallback and the print version.
-import { showSmoothing } from "./charttext.js";
+import { showSmoothing, valueText } from "./charttext.js";
 
 let uPlot;
 const drawn = new Map();
@@ -100,7 +100,7 @@ function readout(figure, plot, step) {
   [...figure.querySelectorAll("[data-readout]")].forEach((out, i) => {
     out.dataset.latest ??= out.textContent;
     const value = at == null ? null : plot.data[(i + 1) * step]?.[at];
-    out.textContent = at == null ? out.dataset.latest : value == null ? "–" : String(Number(value.toPrecision(4)));
+    out.textContent = at == null ? out.dataset.latest : valueText(value);
   });
 }
 

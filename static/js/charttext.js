@@ -21,7 +21,14 @@ export function positionText(frame, x) {
   return about + (frame.axis === "relative" ? clock(x) : `step ${Math.round(x)}`);
 }
 
-export const valueText = (v) => v == null ? "–" : String(Number(v.toPrecision(4)));
+// valueText writes a value with four digits, or with as many more as it needs not to look like an
+// integer: 0.999996.
+export function valueText(v) {
+  if (v == null) return "–";
+  let digits = 4;
+  while (digits < 9 && Math.abs(v) < 1000 && !Number.isInteger(v) && Number.isInteger(Number(v.toPrecision(digits)))) digits++;
+  return String(Number(v.toPrecision(digits)));
+}
 
 // showSmoothing writes the weight that the slider of a form selects.
 export function showSmoothing(form) {

@@ -95,7 +95,8 @@ func CPU(millis int) string {
 // Memory shows MiB: 1536 → "1.5 GiB".
 func Memory(mib int) string { return units.Bytes(int64(mib) << 20) }
 
-// Float shows a measured value with four significant digits: 0.9934, 3.2e-05.
+// Float shows a measured value with four significant digits: 0.9934, 3.2e-05. A value that is not an
+// integer has as many more as it needs not to look like one: 0.999996.
 func Float(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -110,8 +111,12 @@ func Float(v float64) string {
 		return strconv.FormatFloat(v, 'e', 2, 64)
 	case math.Abs(v) >= 1000:
 		return strconv.FormatFloat(v, 'f', 1, 64)
-	default:
-		return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(v, 'f', 4, 64), "0"), ".")
+	}
+	for digits := 4; ; digits++ {
+		text := strings.TrimRight(strings.TrimRight(strconv.FormatFloat(v, 'f', digits, 64), "0"), ".")
+		if strings.Contains(text, ".") || digits == 9 {
+			return text
+		}
 	}
 }
 

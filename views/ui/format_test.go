@@ -8,7 +8,7 @@ import (
 
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	for v, want := range map[float64]string{0.9934: "0.9934", 0.5: "0.5", 3: "3", 12345.678: "12345.7", 3.2e-5: "3.20e-05", math.Inf(1): "∞", 2.5e9: "2.50e+09"} {
+	for v, want := range map[float64]string{0.9934: "0.9934", 0.5: "0.5", 3: "3", 12345.678: "12345.7", 0.999996: "0.999996", 0.99999999995: "1", 2.00004: "2.00004", 3.2e-5: "3.20e-05", math.Inf(1): "∞", 2.5e9: "2.50e+09"} {
 		if got := Float(v); got != want {
 			t.Errorf("Float(%g) = %q, want %q", v, got, want)
 		}
