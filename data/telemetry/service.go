@@ -150,13 +150,22 @@ func (s *Service) Close() error {
 	return err
 }
 
-// Conn returns the connection to ClickHouse for other tables, or an error while the tables do not
-// exist.
+// Conn returns the connection to ClickHouse for readers of other tables, or an error while the tables
+// do not exist.
 func (s *Service) Conn() (driver.Conn, error) {
 	if s.store == nil || !s.store.migrated.Load() {
 		return nil, errNotReady
 	}
-	return s.store.conn, nil
+	return s.store.searches, nil
+}
+
+// Background returns the connection for what keeps other tables up to date, which waits for no reader.
+// It returns an error while the tables do not exist.
+func (s *Service) Background() (driver.Conn, error) {
+	if s.store == nil || !s.store.migrated.Load() {
+		return nil, errNotReady
+	}
+	return s.store.background, nil
 }
 
 func (s *Service) signal() {
