@@ -29,7 +29,7 @@ const services = "access/auth/... access/audit access/identity access/tenancy ac
 
 // site is what every part of the site works with, and shared what areas of it share.
 const (
-	site   = "platform/release platform/units web views/... static typeregistry engine/argo engine/dag engine/protect data/channel/... proto/... access/masking apperr " + services + " "
+	site   = "platform/release platform/sharing platform/units web views/... static typeregistry engine/argo engine/dag engine/protect data/channel/... proto/... access/masking apperr " + services + " "
 	shared = "handlers/amount handlers/content handlers/form handlers/label handlers/leader handlers/page handlers/planview handlers/request handlers/sentence handlers/source handlers/table"
 )
 
@@ -40,7 +40,7 @@ const allGroups = "k8s.io/client-go/kubernetes k8s.io/client-go/informers/..."
 func table() []rule {
 	return []rule{
 		// 0: no imports of this module
-		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testlog platform/testserver platform/release platform/units platform/memory engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron data/markdown docs"},
+		{packages: "apperr engine/memo migrations static proto/... sdk examples platform/unixsocket access/masking engine/protect data/channel/... platform/freeport platform/testlog platform/testserver platform/release platform/units platform/memory platform/sharing engine/execution/stored engine/search engine/comparison/curve engine/comparison/sheet engine/sweep/sobol engine/sweep/stopping engine/sweep/importance engine/sweep/optuna engine/lineage/graph engine/schedule/cron data/markdown docs"},
 		// 1
 		{packages: "db", may: "apperr migrations"},
 		{packages: "db/dbtest", may: "db apperr migrations"},
@@ -75,7 +75,7 @@ func table() []rule {
 		{packages: "data/artifact/preview", may: "apperr"},
 		{packages: "data/metaflow/pickle"},
 		{packages: "data/metaflow/...", may: "db apperr access/auth access/audit data/bucket platform/units"},
-		{packages: "data/telemetry/...", may: "migrations platform/unixsocket db apperr access/auth"},
+		{packages: "data/telemetry/...", may: "migrations platform/sharing platform/unixsocket db apperr access/auth"},
 		{packages: "data/index", may: "db apperr access/auth access/audit engine/search"},
 		{packages: "data/view", may: "db apperr access/auth access/audit data/index"},
 		{packages: "data/report/document", may: "data/markdown"},

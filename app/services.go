@@ -173,7 +173,7 @@ func (a *App) startTelemetry(p *parts, e engines) error {
 		return err
 	}
 	a.life.onStop(func() { a.life.logError("the telemetry spool could not be closed", p.telemetry.Close()) })
-	p.index = index.New(index.Config{Pool: p.pool, Conn: p.telemetry.Conn, Watch: p.watch, Log: a.cfg.Log, Now: time.Now})
+	p.index = index.New(index.Config{Pool: p.pool, Conn: p.telemetry.Conn, Background: p.telemetry.Background, Watch: p.watch, Log: a.cfg.Log, Now: time.Now})
 	a.life.background("telemetry", p.telemetry.Run)
 	a.life.background("the index of executions", p.index.Run)
 	return nil

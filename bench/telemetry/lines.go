@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// writeStep is the time between two writes of a task with a rate.
+// writeStep is the least time between two writes of a task with a rate.
 const writeStep = 10 * time.Millisecond
 
 // writeLines writes lines with the time of each, at most rate per second; 0 is as fast as possible.
@@ -21,7 +21,8 @@ func writeLines(w io.Writer, lines, rate int, now func() time.Time, sleep func(t
 			if err := out.Flush(); err != nil {
 				return err
 			}
-			sleep(writeStep)
+			due := begin.Add(time.Duration(i) * time.Second / time.Duration(rate))
+			sleep(max(writeStep, due.Sub(now())))
 		}
 		_, err := fmt.Fprintf(out, "t=%016d step=%d loss=%.5f lr=0.0003 throughput=1234.5 samples/s data_time=0.012s\n", now().UnixMicro(), i, 1/float64(i+1))
 		if err != nil {

@@ -32,3 +32,16 @@ func TestLinesWithoutRateDoNotWait(t *testing.T) {
 	require.NoError(t, writeLines(&out, 10, 0, time.Now, func(time.Duration) { t.Error("it waits") }))
 	assert.Equal(t, 10, strings.Count(out.String(), "\n"))
 }
+
+// TestSlowTasksSleepUntilTheirNextLine: hundreds of them must not use the processor that is measured.
+func TestSlowTasksSleepUntilTheirNextLine(t *testing.T) {
+	t.Parallel()
+	clock := time.UnixMicro(1_790_000_000_000_000)
+	sleeps := 0
+	err := writeLines(&strings.Builder{}, 10, 2, func() time.Time { return clock }, func(d time.Duration) {
+		clock = clock.Add(d)
+		sleeps++
+	})
+	require.NoError(t, err)
+	assert.LessOrEqual(t, sleeps, 20)
+}

@@ -138,8 +138,11 @@ func (s *installation) usage() (u usage, err error) {
 	u.runner = processor.Used([]int{pid("runner", "runner.pid")})
 	u.server = processor.Used([]int{s.server.PID()})
 	for _, own := range processor.Family(s.server.PID()) {
-		if own == pid("postgres", "data", "postmaster.pid") {
+		switch own {
+		case pid("postgres", "data", "postmaster.pid"):
 			u.server -= u.postgres
+		case pid("runner", "runner.pid"):
+			u.server -= u.runner
 		}
 	}
 	return u, err
@@ -153,5 +156,5 @@ func (u usage) since(before usage) usage {
 // percent describes the usage in percent of one core.
 func (u usage) percent(of time.Duration) string {
 	p := func(d time.Duration) float64 { return 100 * d.Seconds() / of.Seconds() }
-	return fmt.Sprintf("server %.0f %%, PostgreSQL %.0f %%, ClickHouse %.0f %%", p(u.server), p(u.postgres), p(u.clickHouse))
+	return fmt.Sprintf("server %.0f %%, runner with its tasks %.0f %%, PostgreSQL %.0f %%, ClickHouse %.0f %%", p(u.server), p(u.runner), p(u.postgres), p(u.clickHouse))
 }

@@ -21,22 +21,29 @@ type lineSplitter struct {
 	cr  bool // the last byte was a carriage return
 }
 
-// write takes the next bytes of the stream.
+// write takes the next bytes of the stream. It searches for each line feed, and then for carriage returns
+// before it, because a search for one byte is much faster than one for any of two.
 func (s *lineSplitter) write(p []byte) {
 	for len(p) > 0 {
-		i := bytes.IndexAny(p, "\r\n")
-		if i < 0 {
-			s.add(p)
+		feed := bytes.IndexByte(p, '\n')
+		line := p
+		if feed >= 0 {
+			line = p[:feed]
+		}
+		for {
+			i := bytes.IndexByte(line, '\r')
+			if i < 0 {
+				break
+			}
+			s.add(line[:i])
+			s.cr, line = true, line[i+1:]
+		}
+		s.add(line)
+		if feed < 0 {
 			return
 		}
-		s.add(p[:i])
-		if p[i] == '\n' {
-			s.emitLine(s.buf)
-			s.buf, s.cr = s.buf[:0], false
-		} else {
-			s.cr = true
-		}
-		p = p[i+1:]
+		s.emitLine(s.buf)
+		s.buf, s.cr, p = s.buf[:0], false, p[feed+1:]
 	}
 }
 
@@ -98,7 +105,9 @@ func cleanText(b []byte) string { return validText(string(b)) }
 
 // validText returns text as valid UTF-8 without zero bytes.
 func validText(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
+	if !utf8.ValidString(text) { // faster than a replacement of nothing
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
 	if strings.IndexByte(text, 0) >= 0 {
 		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,7 +112,7 @@ func (q *logQueue) appendFile(entries []*flowforgev1.LogEntry) error {
 	for _, e := range entries {
 		frames = binary.AppendUvarint(frames, uint64(proto.Size(e))) //nolint:gosec // not negative
 		var err error
-		if frames, err = (proto.MarshalOptions{}).MarshalAppend(frames, e); err != nil {
+		if frames, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(frames, e); err != nil {
 			return fmt.Errorf("encode log entry: %w", err)
 		}
 	}
@@ -275,15 +276,16 @@ func openLogQueue(path string, unreachable func() bool, appended func()) (*logQu
 // readFrames reads entries from [from, to) of file, about logBatch bytes, and returns the
 // offset of the next ones. A frame that a crash truncated ends the file.
 func readFrames(file *os.File, from, to int64) ([]*flowforgev1.LogEntry, int64, error) {
-	reader := bufio.NewReader(io.NewSectionReader(file, from, to-from))
+	reader := bufio.NewReaderSize(io.NewSectionReader(file, from, to-from), 64<<10)
 	var entries []*flowforgev1.LogEntry
+	var frame []byte // an entry copies its texts
 	at := from
 	for at < to && at-from < logBatch {
 		size, err := binary.ReadUvarint(reader)
 		if err != nil || size > 2*maxLine {
 			return entries, to, fmt.Errorf("spooled log at %d: bad frame", at)
 		}
-		frame := make([]byte, size)
+		frame = slices.Grow(frame[:0], int(size))[:size]
 		if _, err := io.ReadFull(reader, frame); err != nil {
 			return entries, to, fmt.Errorf("spooled log at %d: %w", at, err)
 		}

@@ -100,7 +100,7 @@ func (s *Service) resolve(ctx context.Context, q Query) (resolvedQuery, driver.C
 	if err != nil {
 		return resolvedQuery{}, nil, err
 	}
-	conn, err := s.conn()
+	conn, err := ready(s.cfg.Conn)
 	if err != nil {
 		return resolvedQuery{}, nil, unavailable(err)
 	}

@@ -32,7 +32,7 @@ func (s *Service) follow(ctx context.Context, project uuid.UUID) (int, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err() //nolint:wrapcheck // the context ended
 	}
-	conn, err := s.conn()
+	conn, err := ready(s.cfg.Background)
 	if err != nil {
 		return 0, err
 	}

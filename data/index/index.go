@@ -29,8 +29,12 @@ const (
 // Config configures a Service.
 type Config struct {
 	Pool *pgxpool.Pool
-	// Conn returns the connection to ClickHouse, or an error while its tables do not exist.
-	Conn  func() (driver.Conn, error)
+	// Conn returns the connection to ClickHouse for searches, or an error while its tables do not exist.
+	Conn func() (driver.Conn, error)
+	// Background returns the connection for the passes that bring the index up to date, so that they do
+	// not wait for searches. nil: Conn.
+	Background func() (driver.Conn, error)
+
 	Watch *db.Watch // reports changes of executions; nil: Run polls every second
 	Log   *slog.Logger
 	Now   func() time.Time
@@ -51,6 +55,9 @@ type Service struct {
 func New(c Config) *Service {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Background == nil {
+		c.Background = c.Conn
 	}
 	return &Service{cfg: c, queries: db.New(c.Pool), pass: make(chan struct{}, 1)}
 }
@@ -90,8 +97,9 @@ func (s *Service) Run(ctx context.Context) error {
 // errNotReady means that ClickHouse does not respond yet.
 var errNotReady = errors.New("index: ClickHouse is not connected yet")
 
-func (s *Service) conn() (driver.Conn, error) {
-	conn, err := s.cfg.Conn()
+// ready returns the connection of get, or errNotReady.
+func ready(get func() (driver.Conn, error)) (driver.Conn, error) {
+	conn, err := get()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReady, err)
 	}

@@ -91,3 +91,33 @@ func TestSearchesWithoutChangesOnlyRead(t *testing.T) {
 	find()
 	require.EqualValues(t, 1, statements.Load())
 }
+
+// TestPassesDoNotWaitForSearches: searches that use all of their connections do not keep the index from
+// coming up to date.
+func TestPassesDoNotWaitForSearches(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	searches, err := b.telemetry.Conn()
+	require.NoError(t, err)
+	for range searches.Stats().MaxOpenConns {
+		held, err := searches.PrepareBatch(b.ctx, "INSERT INTO logs (message)") // keeps a connection
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = held.Abort() })
+	}
+	id := b.run(auth.LocalProject, map[string]any{"lr": 0.1})
+	service := index.New(index.Config{Pool: b.pool, Conn: b.telemetry.Conn, Background: b.telemetry.Background, Now: time.Now})
+	running, stop := context.WithCancel(b.ctx)
+	done := make(chan error, 1)
+	go func() { done <- service.Run(running) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-done)
+	}()
+	background, err := b.telemetry.Background()
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		var n uint64
+		err := background.QueryRow(b.ctx, "SELECT count() FROM execution_values WHERE execution_id = ?", id).Scan(&n)
+		return err == nil && n == 1
+	}, 30*time.Second, 10*time.Millisecond)
+}

@@ -22,7 +22,7 @@ const MaxMessageBytes = 256 << 10
 // does not decode thousands.
 const frameRecords = 1000
 
-// AppendLogs stores lines in canonical form; they are on disk when it returns. Lines
+// AppendLogs stores lines; they are on disk when it returns. It gives them their canonical form. Lines
 // that were already appended are dropped silently. Errors: Forbidden for a task that
 // writes another attempt's lines, Invalid, and Unavailable when the spool or the disk
 // is full: then none of the lines is stored.
@@ -34,13 +34,12 @@ func (s *Service) AppendLogs(ctx context.Context, lines []LogLine) error {
 	now := s.cfg.Now()
 	records := make([]record, len(lines))
 	for i := range lines {
-		l := lines[i] // do not modify the caller's line
+		l := &lines[i]
 		if err := checkOwner(subject, l.ExecutionID, l.NodeIndex, l.Attempt); err != nil {
 			return err
 		}
 		l.normalize(now)
-		records[i] = record{stream: streamID{kindLogs, l.ExecutionID, l.NodeIndex, l.Attempt, l.Stream}, seq: l.Seq,
-			tenant: l.TenantID, project: l.ProjectID, line: &l}
+		records[i] = record{stream: streamID{kindLogs, l.ExecutionID, l.NodeIndex, l.Attempt, l.Stream}, seq: l.Seq, line: l}
 	}
 	return s.append(records)
 }
@@ -66,8 +65,7 @@ func (s *Service) AppendMetrics(ctx context.Context, points []Point) error {
 			p.Kind = Gauge
 		}
 		p.Name, p.Node = metricName(p.Name), strings.ToValidUTF8(p.Node, "\uFFFD")
-		records[i] = record{stream: streamID{kindMetrics, p.ExecutionID, p.NodeIndex, p.Attempt, p.Name}, seq: p.Seq,
-			tenant: p.TenantID, project: p.ProjectID, point: &p}
+		records[i] = record{stream: streamID{kindMetrics, p.ExecutionID, p.NodeIndex, p.Attempt, p.Name}, seq: p.Seq, point: &p}
 	}
 	err = s.append(records)
 	for i := range points { // also after an error: some may be durable
@@ -139,9 +137,10 @@ func (l *LogLine) normalize(now time.Time) {
 		}
 		l.Message = l.Message[:cut] + " … (cut)"
 	}
-	l.Message = strings.ToValidUTF8(l.Message, "\uFFFD")
-	for _, text := range []*string{&l.Node, &l.Stream, &l.Pod, &l.Machine} {
-		*text = strings.ToValidUTF8(*text, "\uFFFD")
+	for _, text := range []*string{&l.Message, &l.Node, &l.Stream, &l.Pod, &l.Machine} {
+		if !utf8.ValidString(*text) { // faster than a replacement of nothing
+			*text = strings.ToValidUTF8(*text, "\uFFFD")
+		}
 	}
 	if len(l.Fields) > 0 && !json.Valid(l.Fields) || string(l.Fields) == "{}" || string(l.Fields) == "null" {
 		l.Fields = nil
@@ -150,11 +149,18 @@ func (l *LogLine) normalize(now time.Time) {
 
 // record is a line or a point to append to the spool.
 type record struct {
-	stream          streamID
-	seq             int64
-	tenant, project uuid.UUID
-	line            *LogLine
-	point           *Point
+	stream streamID
+	seq    int64
+	line   *LogLine
+	point  *Point
+}
+
+// scope returns the tenant and the project of the record.
+func (r *record) scope() (tenant, project uuid.UUID) {
+	if r.line != nil {
+		return r.line.TenantID, r.line.ProjectID
+	}
+	return r.point.TenantID, r.point.ProjectID
 }
 
 // append stores the records that are new. It waits for records that another append is
@@ -180,16 +186,8 @@ func (s *Service) append(records []record) error {
 func (s *Service) appendNew(records []record) (repeated []record, err error) {
 	s.appending.RLock()
 	defer s.appending.RUnlock()
-	fresh := make([]record, 0, len(records))
 	s.seenMu.Lock()
-	position := s.spool.Durable() + 1
-	for _, r := range records {
-		if s.seen.add(r.stream, r.seq, position) {
-			fresh = append(fresh, r)
-		} else {
-			repeated = append(repeated, r)
-		}
-	}
+	fresh, repeated := s.seen.divide(records, s.spool.Durable()+1)
 	s.seenMu.Unlock()
 	if len(fresh) == 0 {
 		return repeated, nil
@@ -200,8 +198,8 @@ func (s *Service) appendNew(records []record) (repeated []record, err error) {
 	}
 	if err != nil {
 		s.seenMu.Lock()
-		for _, r := range fresh {
-			s.seen.remove(r.stream, r.seq)
+		for i := range fresh {
+			s.seen.remove(fresh[i].stream, fresh[i].seq)
 		}
 		s.seenMu.Unlock()
 		return nil, err
@@ -214,9 +212,9 @@ func (s *Service) unknown(records []record) []record {
 	s.seenMu.Lock()
 	defer s.seenMu.Unlock()
 	var out []record
-	for _, r := range records {
-		if !s.seen.has(r.stream, r.seq) {
-			out = append(out, r)
+	for i := range records {
+		if r := &records[i]; !s.seen.has(r.stream, r.seq) {
+			out = append(out, *r)
 		}
 	}
 	return out
@@ -249,7 +247,9 @@ func (s *Service) write(entries []spool.Entry) error {
 
 // together reports whether two records may be in one frame.
 func (r *record) together(other *record) bool {
-	return r.stream.execution == other.stream.execution && r.tenant == other.tenant && r.project == other.project &&
+	tenant, project := r.scope()
+	otherTenant, otherProject := other.scope()
+	return r.stream.execution == other.stream.execution && tenant == otherTenant && project == otherProject &&
 		(r.line == nil || r.line.Pod == other.line.Pod && r.line.Machine == other.line.Machine)
 }
 

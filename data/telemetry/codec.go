@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -34,53 +35,71 @@ func (e *encoder) string(v string) {
 	e.b = append(e.b, v...)
 }
 
-// decoder reads what encoder wrote; bad is set at the first error.
+func (e *encoder) bytes(v []byte) {
+	e.b = binary.AppendUvarint(e.b, uint64(len(v)))
+	e.b = append(e.b, v...)
+}
+
+// decoder reads what encoder wrote; bad is set at the first error. Its strings are parts of text, so that
+// it copies none of them.
 type decoder struct {
-	b   []byte
-	bad bool
+	text string
+	bad  bool
+}
+
+func (d *decoder) uint() uint64 {
+	v := uint64(0)
+	for i := range min(len(d.text), binary.MaxVarintLen64) {
+		b := d.text[i]
+		if b >= 0x80 {
+			v |= uint64(b&0x7f) << (7 * i)
+			continue
+		}
+		if i == binary.MaxVarintLen64-1 && b > 1 {
+			break // more than 64 bits
+		}
+		d.text = d.text[i+1:]
+		return v | uint64(b)<<(7*i)
+	}
+	d.bad, d.text = true, ""
+	return 0
 }
 
 func (d *decoder) int() int64 {
-	v, n := binary.Varint(d.b)
-	if n <= 0 {
-		d.bad, d.b = true, nil
-		return 0
-	}
-	d.b = d.b[n:]
-	return v
+	v := d.uint()
+	return int64(v>>1) ^ -int64(v&1) // zigzag, as binary.AppendVarint writes it
 }
 
-func (d *decoder) take(n int) []byte {
-	if n < 0 || n > len(d.b) {
-		d.bad, d.b = true, nil
-		return nil
+func (d *decoder) take(n uint64) string {
+	if n > uint64(len(d.text)) {
+		d.bad, d.text = true, ""
+		return ""
 	}
-	v := d.b[:n]
-	d.b = d.b[n:]
+	v := d.text[:n]
+	d.text = d.text[n:]
 	return v
 }
 
 func (d *decoder) id() (v uuid.UUID) {
-	copy(v[:], d.take(len(v)))
+	copy(v[:], d.take(uint64(len(v))))
 	return v
 }
 
-func (d *decoder) float() float64 {
-	b := d.take(8)
-	if b == nil {
-		return 0
-	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(b))
+func (d *decoder) fixed() uint64 {
+	var b [8]byte
+	copy(b[:], d.take(uint64(len(b))))
+	return binary.LittleEndian.Uint64(b[:])
 }
 
-func (d *decoder) string() string {
-	n, size := binary.Uvarint(d.b)
-	if size <= 0 || n > uint64(len(d.b)) {
-		d.bad, d.b = true, nil
-		return ""
+func (d *decoder) float() float64 { return math.Float64frombits(d.fixed()) }
+func (d *decoder) string() string { return d.take(d.uint()) }
+
+// same reads a string that is often that of the record before. It keeps no other text in memory.
+func (d *decoder) same(before string) string {
+	if v := d.string(); v != before {
+		return strings.Clone(v)
 	}
-	d.b = d.b[size:]
-	return string(d.take(int(n))) //nolint:gosec // bounded by the line above
+	return before
 }
 
 // isLogs reports whether a frame holds lines.
@@ -88,7 +107,11 @@ func isLogs(kind byte) bool { return kind == kindLogs || kind == kindOldLogs }
 
 // encodeLines encodes lines of one execution, tenant, project, pod and machine.
 func encodeLines(lines []*LogLine) spool.Entry {
-	e := encoder{b: make([]byte, 0, 64+len(lines)*160)}
+	size := 64 + len(lines[0].Pod) + len(lines[0].Machine)
+	for _, l := range lines {
+		size += 48 + len(l.Node) + len(l.Stream) + len(l.Level) + len(l.Message) + len(l.Fields)
+	}
+	e := encoder{b: make([]byte, 0, size)}
 	e.id(lines[0].TenantID)
 	e.id(lines[0].ProjectID)
 	e.string(lines[0].Pod)
@@ -102,37 +125,63 @@ func encodeLines(lines []*LogLine) spool.Entry {
 		e.int(l.Time.UnixMicro())
 		e.string(l.Level)
 		e.string(l.Message)
-		e.string(string(l.Fields))
+		e.bytes(l.Fields)
 	}
 	return spool.Entry{Kind: kindLogs, Group: lines[0].ExecutionID, Count: len(lines), Payload: e.b}
 }
 
-func decodeLines(f spool.Frame) ([]LogLine, error) {
-	d := decoder{b: f.Payload}
-	common := LogLine{TenantID: d.id(), ProjectID: d.id(), ExecutionID: f.Group}
+// lineReader reads the lines of a frame one after the other.
+type lineReader struct {
+	d    decoder
+	line LogLine
+	left int
+}
+
+func readLines(f spool.Frame) lineReader {
+	r := lineReader{d: decoder{text: string(f.Payload)}, left: f.Count}
+	r.line = LogLine{TenantID: r.d.id(), ProjectID: r.d.id(), ExecutionID: f.Group}
 	if f.Kind != kindOldLogs {
-		common.Pod, common.Machine = d.string(), d.string()
+		r.line.Pod, r.line.Machine = r.d.same(""), r.d.same("")
 	}
+	return r
+}
+
+// next reads the next line into r.line. After the last one it returns false.
+func (r *lineReader) next() (bool, error) {
+	if r.left == 0 {
+		return false, nil
+	}
+	l, d := &r.line, &r.d
+	l.NodeIndex = int(d.int())
+	l.Node = d.same(l.Node)
+	l.Attempt = int(d.int())
+	l.Stream = d.same(l.Stream)
+	l.Seq = d.int()
+	l.Time = time.UnixMicro(d.int()).UTC()
+	l.Level = d.same(l.Level)
+	l.Message = d.string()
+	l.Fields = nil
+	if fields := d.string(); fields != "" {
+		l.Fields = json.RawMessage(fields)
+	}
+	if r.left--; d.bad {
+		return false, errEncoding
+	}
+	return true, nil
+}
+
+func decodeLines(f spool.Frame) ([]LogLine, error) {
 	out := make([]LogLine, 0, f.Count)
-	for range f.Count {
-		l := common
-		l.NodeIndex = int(d.int())
-		l.Node = d.string()
-		l.Attempt = int(d.int())
-		l.Stream = d.string()
-		l.Seq = d.int()
-		l.Time = time.UnixMicro(d.int()).UTC()
-		l.Level = d.string()
-		l.Message = d.string()
-		if fields := d.string(); fields != "" {
-			l.Fields = json.RawMessage(fields)
+	for r := readLines(f); ; {
+		more, err := r.next()
+		if err != nil {
+			return nil, err
 		}
-		if d.bad {
-			return nil, errEncoding
+		if !more {
+			return out, nil
 		}
-		out = append(out, l)
+		out = append(out, r.line)
 	}
-	return out, nil
 }
 
 // encodePoints encodes points of one execution, tenant and project.
@@ -191,23 +240,33 @@ type point struct {
 }
 
 func decodePoints(f spool.Frame) ([]point, error) {
-	d := decoder{b: f.Payload}
+	d := decoder{text: string(f.Payload)}
 	tenant, project := d.id(), d.id()
 	out := make([]point, 0, f.Count)
+	texts := map[string]string{}
+	text := func() string {
+		v := d.string()
+		known, ok := texts[v]
+		if !ok {
+			known = strings.Clone(v)
+			texts[known] = known
+		}
+		return known
+	}
 	for range f.Count {
 		p := point{Point: Point{TenantID: tenant, ProjectID: project, ExecutionID: f.Group}}
 		p.NodeIndex = int(d.int())
-		p.Node = d.string()
+		p.Node = text()
 		p.Attempt = int(d.int())
 		p.Seq = d.int()
-		p.Name = d.string()
-		p.Kind = d.string()
+		p.Name = text()
+		p.Kind = text()
 		if d.int() == 1 {
 			p.Step = new(d.int())
 		}
 		p.Value = d.float()
 		p.Time = time.UnixMicro(d.int()).UTC()
-		p.tags = d.string()
+		p.tags = text()
 		if d.bad {
 			return nil, errEncoding
 		}

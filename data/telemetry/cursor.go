@@ -66,23 +66,18 @@ func (c Cursor) parse() (logPosition, error) {
 		return logPosition{}, errCursor()
 	}
 	var p logPosition
-	d := decoder{b: b[1:]}
+	d := decoder{text: string(b[1:])}
 	if b[0]&cursorKey != 0 {
 		p.Key = &lineKey{Time: d.int(), Node: int(d.int()), Attempt: int(d.int()), Stream: d.string(), Seq: d.int()}
 	}
 	if b[0]&cursorMarks != 0 {
 		p.Marks = marks{}
-		for len(d.b) > 0 {
-			w := d.take(8)
-			at, n := binary.Uvarint(d.b)
-			if w == nil || n <= 0 {
-				return logPosition{}, errCursor()
-			}
-			d.b = d.b[n:]
-			p.Marks[binary.LittleEndian.Uint64(w)] = at
+		for len(d.text) > 0 {
+			writer, at := d.fixed(), d.uint()
+			p.Marks[writer] = at
 		}
 	}
-	if d.bad || len(d.b) > 0 {
+	if d.bad || len(d.text) > 0 {
 		return logPosition{}, errCursor()
 	}
 	return p, nil

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 
 // Bounds of one insert, and of the waits after a failed one.
 const (
-	batchRecords = 20_000
-	batchBytes   = 8 << 20
+	batchRecords = 100_000
+	batchBytes   = 32 << 20
 	minBackoff   = 200 * time.Millisecond
 	maxBackoff   = 5 * time.Second
 	flushTimeout = 30 * time.Second
@@ -127,7 +126,7 @@ func (s *Service) flush(ctx context.Context) error {
 // insert stores one batch. It carries a deduplication token of its bounds, which
 // survive a crash, so that a batch whose answer was lost is not stored twice.
 func (s *Service) insert(ctx context.Context, batch *spool.Batch) error {
-	var rows rows
+	rows := newRows(batch)
 	if err := s.spool.Read(batch.Refs, func(f spool.Frame) error { return rows.add(f, s.cfg.Log.Error) }); err != nil {
 		return err
 	}
@@ -135,11 +134,7 @@ func (s *Service) insert(ctx context.Context, batch *spool.Batch) error {
 	defer cancel()
 	token := fmt.Sprintf("%016x-%d-%d", s.spool.Writer(), batch.From, batch.To)
 	writer := s.spool.Writer()
-	if err := s.store.insert(ctx, "logs", token, logColumns, len(rows.logs), func(b driver.Batch, i int) error {
-		l := &rows.logs[i]
-		return b.Append(l.TenantID, l.ProjectID, l.ExecutionID, uint32(l.NodeIndex), l.Node, uint16(l.Attempt), l.Stream, l.Seq, //nolint:gosec // checked at append
-			l.Time, l.Level, l.Message, string(l.Fields), l.Pod, l.Machine, writer, rows.logAt[i])
-	}); err != nil {
+	if err := s.store.insertLines(ctx, token, writer, &rows.logs); err != nil {
 		return err
 	}
 	if err := s.store.insert(ctx, "metrics", token, metricColumns, len(rows.points), func(b driver.Batch, i int) error {
@@ -156,8 +151,6 @@ func (s *Service) insert(ctx context.Context, batch *spool.Batch) error {
 }
 
 const (
-	logColumns = "tenant_id, project_id, execution_id, node_index, node, attempt, stream, sequence, " +
-		"timestamp, level, message, extra, pod, machine, writer, position"
 	metricColumns = "tenant_id, project_id, execution_id, node_index, node, attempt, name, type, sequence, " +
 		"step, value, timestamp, tags, writer, position"
 	factColumns = "tenant_id, project_id, execution_id, workflow_id, workflow_name, version, status, submitted_by, created_at, started_at, finished_at, " +
@@ -174,63 +167,12 @@ func appendFact(b driver.Batch, f *Fact) error {
 		uint32(f.Skipped), uint32(f.Cancelled)) //nolint:gosec // node counts
 }
 
-// rows are the decoded records of a batch with their positions.
-type rows struct {
-	logs    []LogLine
-	logAt   []uint64
-	points  []point
-	pointAt []uint64
-	facts   []Fact
-}
-
-// add decodes one frame. A frame that cannot be decoded is logged and skipped, because
-// it would block all later frames.
-func (r *rows) add(f spool.Frame, report func(string, ...any)) error {
-	var (
-		err error
-		at  = f.First
-	)
-	switch f.Kind {
-	case kindLogs, kindOldLogs:
-		var lines []LogLine
-		lines, err = decodeLines(f)
-		for i := range lines {
-			r.logs, r.logAt = append(r.logs, lines[i]), append(r.logAt, at)
-			at++
-		}
-	case kindMetrics:
-		var points []point
-		points, err = decodePoints(f)
-		for i := range points {
-			r.points, r.pointAt = append(r.points, points[i]), append(r.pointAt, at)
-			at++
-		}
-	case kindFacts:
-		var fact Fact
-		if err = json.Unmarshal(f.Payload, &fact); err == nil {
-			r.facts = append(r.facts, fact)
-		}
-	default:
-		err = errEncoding
-	}
-	if err != nil {
-		report("a spooled frame cannot be decoded and is skipped", "position", f.First, "records", f.Count, "error", err)
-	}
-	return nil
-}
-
 // insert sends n rows to table in one block.
 func (s *store) insert(ctx context.Context, table, token, columns string, n int, row func(driver.Batch, int) error) error {
 	if n == 0 {
 		return nil
 	}
-	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(clickhouse.Settings{
-		"insert_deduplication_token":                         token + "-" + table,
-		"deduplicate_blocks_in_dependent_materialized_views": 1,
-		// The text index of new rows is built when their parts merge: until then, few
-		// enough rows are scanned, and inserts take a quarter of the time.
-		"materialize_skip_indexes_on_insert": 0,
-	}))
+	ctx = clickhouse.Context(ctx, clickhouse.WithSettings(insertSettings(table, token)))
 	b, err := s.inserts.PrepareBatch(ctx, "INSERT INTO "+table+" ("+columns+")")
 	if err != nil {
 		return fmt.Errorf("insert into %s: %w", table, err)
@@ -246,4 +188,17 @@ func (s *store) insert(ctx context.Context, table, token, columns string, n int,
 		return fmt.Errorf("insert into %s: %w", table, err)
 	}
 	return nil
+}
+
+// insertSettings are the settings of an insert into table, which happens once for a token.
+func insertSettings(table, token string) clickhouse.Settings {
+	return clickhouse.Settings{
+		"insert_deduplication_token":                         token + "-" + table,
+		"deduplicate_blocks_in_dependent_materialized_views": 1,
+		// The text index of new rows is built when their parts merge: until then, few
+		// enough rows are scanned, and inserts take a quarter of the time.
+		"materialize_skip_indexes_on_insert": 0,
+		// A block has no duplicates, so ClickHouse need not look for them before it writes a part.
+		"optimize_on_insert": 0,
+	}
 }

@@ -88,34 +88,12 @@ func (s *Service) now(ctx context.Context, f *filter) (m marks, partial bool, er
 	if s.cfg.PollInterval == 0 {
 		return m, false, nil
 	}
-	others, err := s.otherWriters(ctx, f)
+	others, err := s.otherLines.now(ctx, f.ExecutionID)
 	if err != nil {
 		return m, true, s.unlessUnavailable(ctx, err)
 	}
 	maps.Copy(m, others)
 	return m, false, nil
-}
-
-// otherWriters returns the last positions of the other writers of the execution.
-func (s *Service) otherWriters(ctx context.Context, f *filter) (marks, error) {
-	if s.store == nil || !s.store.migrated.Load() {
-		return nil, errNotReady
-	}
-	rows, err := s.store.conn.Query(ctx, "SELECT writer, max(position) FROM logs WHERE execution_id = ? AND writer != ? GROUP BY writer",
-		f.ExecutionID, s.spool.Writer())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // Err returns the error
-	m := marks{}
-	for rows.Next() {
-		var writer, at uint64
-		if err := rows.Scan(&writer, &at); err != nil {
-			return nil, err
-		}
-		m[writer] = at
-	}
-	return m, rows.Err()
 }
 
 // unlessUnavailable converts an error of ClickHouse to nil, because the reader then gets only

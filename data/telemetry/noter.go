@@ -146,7 +146,7 @@ func (s *Service) recent(ctx context.Context) ([]uuid.UUID, error) {
 		return nil, errNotReady
 	}
 	var ids []uuid.UUID
-	err := s.store.conn.QueryRow(ctx, "SELECT groupUniqArray(execution_id) FROM metrics_1m WHERE received_at >= now() - INTERVAL 1 HOUR").Scan(&ids)
+	err := s.store.background.QueryRow(ctx, "SELECT groupUniqArray(execution_id) FROM metrics_1m WHERE received_at >= now() - INTERVAL 1 HOUR").Scan(&ids)
 	if err != nil {
 		return nil, fmt.Errorf("recent metric points: %w", err)
 	}

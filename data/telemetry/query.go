@@ -58,6 +58,14 @@ func (f *filter) whole() bool {
 	return f.text == "" && len(f.Nodes)+len(f.Streams)+len(f.Levels) == 0 && f.Attempt == nil && f.From.IsZero() && f.To.IsZero()
 }
 
+// onlyNodes reports whether all lines of the execution or of some nodes match, and returns these nodes
+// as text.
+func (f *filter) onlyNodes() (nodes string, ok bool) {
+	all := *f
+	all.Nodes = nil
+	return strings.Join(f.Nodes, "\n"), all.whole()
+}
+
 // where returns the condition in SQL and its arguments.
 func (f *filter) where() (string, []any) {
 	var c conditions

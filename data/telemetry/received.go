@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"encoding/binary"
 	"sync/atomic"
 
@@ -15,8 +16,20 @@ func (c *receivedCounts) of(execution uuid.UUID) *atomic.Uint64 {
 	return &c[binary.BigEndian.Uint16(execution[14:])%uint16(len(c))]
 }
 
-// Received returns a number that changes after this server has received points of an execution, so
-// that readers read its series only then. ok: no other server receives points.
-func (s *Service) Received(execution uuid.UUID) (n uint64, ok bool) {
-	return s.received.of(execution).Load(), s.cfg.PollInterval == 0
+// Received returns a number that changes after a server has received points of an execution, so that
+// readers read its series only then. Points of other servers change it when they can be read. ok: the
+// number is known. With several servers, it is known while someone follows the log of the execution.
+func (s *Service) Received(ctx context.Context, execution uuid.UUID) (n uint64, ok bool) {
+	n = s.received.of(execution).Load()
+	if s.cfg.PollInterval == 0 {
+		return n, true
+	}
+	elsewhere, ok, err := s.otherPoints.of(ctx, execution)
+	if err != nil {
+		return 0, false
+	}
+	for _, at := range elsewhere {
+		n += at
+	}
+	return n, ok
 }

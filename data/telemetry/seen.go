@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/google/uuid"
@@ -29,16 +30,48 @@ type seen struct {
 
 func newSeen() *seen { return &seen{streams: map[streamID]*ranges{}} }
 
-// add reports whether seq is new in the stream, and remembers it. position is a
-// position in the spool at or after the record's.
-func (s *seen) add(id streamID, seq int64, position uint64) bool {
+// add remembers seq of the stream. position is a position in the spool at or after the record's.
+func (s *seen) add(id streamID, seq int64, position uint64) {
+	r := s.of(id)
+	r.last = max(r.last, position)
+	r.add(seq)
+}
+
+func (s *seen) of(id streamID) *ranges {
 	r := s.streams[id]
 	if r == nil {
 		r = &ranges{}
 		s.streams[id] = r
 	}
-	r.last = max(r.last, position)
-	return r.add(seq)
+	return r
+}
+
+// divide remembers records and returns those that are new and those that are not, in order. Most records
+// follow one of the same stream.
+func (s *seen) divide(records []record, position uint64) (fresh, repeated []record) {
+	var (
+		r    *ranges
+		last streamID // of the record before
+	)
+	for i := range records {
+		one := &records[i]
+		if r == nil || one.stream != last {
+			r, last = s.of(one.stream), one.stream
+			r.last = max(r.last, position)
+		}
+		switch isNew := r.add(one.seq); {
+		case isNew && repeated == nil:
+			fresh = records[:i+1]
+		case isNew:
+			fresh = append(fresh, *one)
+		default:
+			if repeated == nil {
+				fresh = slices.Clone(records[:i])
+			}
+			repeated = append(repeated, *one)
+		}
+	}
+	return fresh, repeated
 }
 
 // has reports whether seq is known in the stream.

@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/telemetry/spool"
+	"github.com/flowforge/flowforge/platform/sharing"
 )
 
 // Config configures the storage of telemetry and its retention.
@@ -94,6 +95,11 @@ type Service struct {
 
 	received receivedCounts
 
+	// What readers share of the records of other servers.
+	otherLines, otherPoints *others
+	stretches               *sharing.Reads[stretch, []LogLine]
+	sharedClock             func() time.Time // of their age
+
 	// appending is held for reading during an append, and for writing to wait for all
 	// appends.
 	appending sync.RWMutex
@@ -113,6 +119,7 @@ func New(cfg Config) (*Service, error) {
 	cfg.setDefaults()
 	s := &Service{cfg: cfg, hub: newHub(), cache: newFrameCache(), large: newLargeLogs(), wake: make(chan struct{}, 1), seen: newSeen(), searching: make(chan struct{}, 1)}
 	s.noter = newNoter(cfg)
+	shareReads(s)
 	var err error
 	if cfg.ClickHouseURL != "" {
 		if s.store, err = openStore(cfg); err != nil {
@@ -139,6 +146,14 @@ func New(cfg Config) (*Service, error) {
 	return s, nil
 }
 
+// shareReads prepares what readers of s share, for half the time after which they ask again.
+func shareReads(s *Service) {
+	s.sharedClock = time.Now
+	age := func() time.Time { return s.sharedClock() }
+	s.otherLines, s.otherPoints = newOthers(s, "logs", s.cfg.PollInterval/2, age), newOthers(s, "metrics", s.cfg.PollInterval, age)
+	s.stretches = sharing.New[stretch, []LogLine](s.cfg.PollInterval/2, age)
+}
+
 // Close ends appends and closes the connections. Appended records stay in the spool.
 func (s *Service) Close() error {
 	err := s.spool.Close()
@@ -150,13 +165,22 @@ func (s *Service) Close() error {
 	return err
 }
 
-// Conn returns the connection to ClickHouse for other tables, or an error while the tables do not
-// exist.
+// Conn returns the connection to ClickHouse for readers of other tables, or an error while the tables
+// do not exist.
 func (s *Service) Conn() (driver.Conn, error) {
 	if s.store == nil || !s.store.migrated.Load() {
 		return nil, errNotReady
 	}
-	return s.store.conn, nil
+	return s.store.searches, nil
+}
+
+// Background returns the connection for what keeps other tables up to date, which waits for no reader.
+// It returns an error while the tables do not exist.
+func (s *Service) Background() (driver.Conn, error) {
+	if s.store == nil || !s.store.migrated.Load() {
+		return nil, errNotReady
+	}
+	return s.store.background, nil
 }
 
 func (s *Service) signal() {

@@ -25,8 +25,12 @@ var errNotReady = errors.New("telemetry: ClickHouse is not connected yet")
 
 // store is the ClickHouse side: connection and tables.
 type store struct {
-	conn     driver.Conn
-	inserts  driver.Conn // separate, so that records do not wait for readers
+	conn driver.Conn // of readers of telemetry
+	// The others are separate, so that no one waits for the readers of many open pages.
+	inserts    driver.Conn // of records
+	searches   driver.Conn // of readers of other tables
+	background driver.Conn // of what keeps other tables up to date
+
 	options  clickhouse.Options
 	await    await // nil: ClickHouse is not started on demand
 	database string
@@ -46,22 +50,22 @@ func openStore(cfg Config) (*store, error) {
 	if o.Auth.Database == "" {
 		o.Auth.Database = cfg.Database
 	}
-	o.MaxOpenConns, o.MaxIdleConns = 12, 6
 	o.DialTimeout, o.ReadTimeout = dialTimeout, time.Minute
 	if cfg.Transport != nil {
 		o.TransportFunc = cfg.Transport
 	}
-	conn, err := await(cfg.Await).open(o)
-	if err != nil {
-		return nil, fmt.Errorf("ClickHouse: %w", err)
+	st := &store{options: *o, await: cfg.Await, database: o.Auth.Database}
+	for _, pool := range []struct {
+		conn       *driver.Conn
+		open, idle int
+	}{{&st.conn, 12, 6}, {&st.inserts, 2, 1}, {&st.searches, 6, 2}, {&st.background, 2, 1}} {
+		options := *o
+		options.MaxOpenConns, options.MaxIdleConns = pool.open, pool.idle
+		if *pool.conn, err = st.await.open(&options); err != nil {
+			return nil, errors.Join(fmt.Errorf("ClickHouse: %w", err), st.close())
+		}
 	}
-	writing := *o
-	writing.MaxOpenConns, writing.MaxIdleConns = 2, 1
-	inserts, err := await(cfg.Await).open(&writing)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("ClickHouse: %w", err), conn.Close())
-	}
-	return &store{conn: conn, inserts: inserts, options: *o, await: cfg.Await, database: o.Auth.Database}, nil
+	return st, nil
 }
 
 // parseAddress reads the forms of FLOWFORGE_CLICKHOUSE_URL.
@@ -98,7 +102,15 @@ func parseAddress(address string) (*clickhouse.Options, error) {
 	return o, nil
 }
 
-func (s *store) close() error { return errors.Join(s.conn.Close(), s.inserts.Close()) }
+func (s *store) close() error {
+	var err error
+	for _, conn := range []driver.Conn{s.conn, s.inserts, s.searches, s.background} {
+		if conn != nil { // opened
+			err = errors.Join(err, conn.Close())
+		}
+	}
+	return err
+}
 
 // migrate creates the database and the tables, and applies the retention. It may run at
 // any time and on several servers at once: every statement can be repeated.

@@ -202,9 +202,7 @@ func firstRefs(refs []spool.Ref, n int) []spool.Ref {
 // writers.
 func (t *tail) catchUp(ctx context.Context, writer, floor uint64, yield func([]LogLine, error) bool) error {
 	for t.marks[writer] < floor {
-		where, args := t.filter.where()
-		where += " AND writer = ? AND position > ? AND position <= ? ORDER BY position LIMIT ?"
-		lines, err := t.s.query(ctx, t.filter, where, append(args, writer, t.marks[writer], floor, tailPage))
+		lines, err := t.stored(ctx, writer, floor)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -235,7 +233,7 @@ func (t *tail) readOthers(ctx context.Context, yield func([]LogLine, error) bool
 		return nil
 	}
 	for {
-		others, err := t.s.otherWriters(ctx, t.filter)
+		others, err := t.others(ctx, must)
 		if err == nil {
 			for writer, at := range others {
 				if _, known := t.marks[writer]; alone && !known {

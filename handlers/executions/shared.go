@@ -9,7 +9,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/telemetry"
-	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/platform/sharing"
 )
 
 // seriesReader reads the curves of metrics.
@@ -24,8 +24,8 @@ const shareFor = slowInterval / 2
 // sharedReads are reads of the streams of execution pages. Many readers can watch one execution.
 type sharedReads struct {
 	pages     *Pages
-	series    *page.Shared[seriesKey, sharedSeries]
-	artifacts *page.Shared[artifactsKey, artifact.Page]
+	series    *sharing.Reads[seriesKey, sharedSeries]
+	artifacts *sharing.Reads[artifactsKey, artifact.Page]
 }
 
 // seriesKey and artifactsKey are what a result depends on. A reader sees one project.
@@ -45,7 +45,7 @@ type sharedSeries struct {
 func newSharedReads(h *Pages) *sharedReads {
 	return &sharedReads{
 		pages:  h,
-		series: page.NewShared[seriesKey, sharedSeries](shareFor, time.Now), artifacts: page.NewShared[artifactsKey, artifact.Page](shareFor, time.Now),
+		series: sharing.New[seriesKey, sharedSeries](shareFor, time.Now), artifacts: sharing.New[artifactsKey, artifact.Page](shareFor, time.Now),
 	}
 }
 
@@ -57,7 +57,7 @@ func (s *sharedReads) taskSeries(ctx context.Context, q telemetry.MetricQuery) (
 		return nil, 0, err //nolint:wrapcheck // it names its context
 	}
 	found, err := s.series.Get(ctx, seriesKey{subject.ProjectID, q.ExecutionID, q.Node}, func(ctx context.Context) (out sharedSeries, err error) {
-		out.received, _ = s.pages.Telemetry.Received(q.ExecutionID)
+		out.received, _ = s.pages.Telemetry.Received(ctx, q.ExecutionID)
 		out.series, err = s.pages.bestSeries(ctx, q)
 		return out, err
 	})

@@ -156,10 +156,9 @@ func (p *executionPush) slowPieces(ctx context.Context, u *views.ExecutionUpdate
 	return nil
 }
 
-// metrics adds the metrics if they changed. It reads them only after new points if this server receives
-// all points, and otherwise each time.
+// metrics adds the metrics if they changed. It reads them only after new points.
 func (p *executionPush) metrics(ctx context.Context, u *views.ExecutionUpdate) {
-	received, ok := p.x.h.Telemetry.Received(p.x.ID)
+	received, ok := p.x.h.Telemetry.Received(ctx, p.x.ID)
 	ended := p.x.Status.Ended()
 	if ok && p.metricsAt == (metricsState{read: true, ended: ended, received: received}) {
 		return

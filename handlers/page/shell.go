@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/handlers/request"
+	"github.com/flowforge/flowforge/platform/sharing"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -29,8 +30,8 @@ type Config struct {
 type Shell struct {
 	Config
 
-	figures *Shared[uuid.UUID, figures] // by project
-	bells   *Shared[bellKey, inbox.Bell]
+	figures *sharing.Reads[uuid.UUID, figures] // by project
+	bells   *sharing.Reads[bellKey, inbox.Bell]
 }
 
 // shareFor is how long streams share the numbers of the frame.
@@ -38,7 +39,7 @@ const shareFor = 250 * time.Millisecond
 
 // New returns the shell of pages.
 func New(c Config) *Shell {
-	return &Shell{Config: c, figures: NewShared[uuid.UUID, figures](shareFor, time.Now), bells: NewShared[bellKey, inbox.Bell](shareFor, time.Now)}
+	return &Shell{Config: c, figures: sharing.New[uuid.UUID, figures](shareFor, time.Now), bells: sharing.New[bellKey, inbox.Bell](shareFor, time.Now)}
 }
 
 // Open serves f to everyone.

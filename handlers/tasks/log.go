@@ -25,7 +25,11 @@ type attemptTelemetry struct {
 // store makes the lines and points of a batch durable. It returns NotFound if an attempt's
 // execution does not exist, and an unkeptError if there is no space.
 func (t *API) store(ctx context.Context, batch []attemptTelemetry) error {
-	var lines []telemetry.LogLine
+	n := 0
+	for _, b := range batch {
+		n += len(b.telemetry.GetLogs())
+	}
+	lines := make([]telemetry.LogLine, 0, n)
 	var points []telemetry.Point
 	for _, b := range batch {
 		of, err := t.names.of(ctx, b.scope)

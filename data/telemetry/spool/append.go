@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,6 +36,11 @@ func (s *Spool) Append(entries []Entry) ([]uint64, error) {
 	}
 	g := s.waiting
 	firsts := make([]uint64, len(entries))
+	size := 0
+	for i := range entries {
+		size += frameSize(&entries[i])
+	}
+	g.buf = slices.Grow(g.buf, size)
 	for i := range entries {
 		e := &entries[i]
 		firsts[i] = s.next

@@ -76,13 +76,27 @@ func readFrame(r io.Reader) (Frame, int, error) {
 	if _, err := io.ReadFull(r, body); err != nil {
 		return Frame{}, 0, errDamaged
 	}
-	if crc32.Checksum(body, castagnoli()) != binary.LittleEndian.Uint32(header[4:]) {
-		return Frame{}, 0, errDamaged
+	f, err := parseBody(header[4:], body)
+	return f, frameHeader + int(length), err
+}
+
+// parseFrame reads the frame in b, which has nothing else. Its payload is a part of b.
+func parseFrame(b []byte) (Frame, error) {
+	if len(b) < frameHeader+bodyHeader || int64(binary.LittleEndian.Uint32(b)) != int64(len(b)-frameHeader) {
+		return Frame{}, errDamaged
+	}
+	return parseBody(b[4:frameHeader], b[frameHeader:])
+}
+
+// parseBody reads the body of a frame after its check.
+func parseBody(check, body []byte) (Frame, error) {
+	if crc32.Checksum(body, castagnoli()) != binary.LittleEndian.Uint32(check) {
+		return Frame{}, errDamaged
 	}
 	f := Frame{First: binary.LittleEndian.Uint64(body[17:])}
 	f.Kind = body[0]
 	copy(f.Group[:], body[1:17])
 	f.Count = int(binary.LittleEndian.Uint32(body[25:]))
 	f.Payload = body[bodyHeader:]
-	return f, frameHeader + int(length), nil
+	return f, nil
 }

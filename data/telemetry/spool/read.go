@@ -3,9 +3,9 @@ package spool
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 )
 
@@ -56,11 +56,12 @@ func (s *Spool) Floor() uint64 {
 // committed since their Ref was taken.
 var ErrDropped = errors.New("the frame was committed and dropped")
 
-// Read calls visit for each of the frames.
+// Read calls visit for each of the frames. visit must not keep a payload.
 func (s *Spool) Read(refs []Ref, visit func(Frame) error) error {
 	var (
 		file *os.File
 		seg  *segment
+		buf  []byte
 	)
 	defer func() {
 		if file != nil {
@@ -82,7 +83,12 @@ func (s *Spool) Read(refs []Ref, visit func(Frame) error) error {
 			}
 			seg = ref.seg
 		}
-		frame, _, err := readFrame(io.NewSectionReader(file, ref.offset, int64(ref.size)))
+		buf = slices.Grow(buf[:0], ref.size)[:ref.size]
+		_, err := file.ReadAt(buf, ref.offset)
+		var frame Frame
+		if err == nil {
+			frame, err = parseFrame(buf)
+		}
 		if err != nil {
 			return fmt.Errorf("read spool %s at %d: %w", filepath.Base(seg.path), ref.offset, err)
 		}

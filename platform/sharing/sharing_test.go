@@ -1,4 +1,4 @@
-package page_test
+package sharing_test
 
 import (
 	"context"
@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/flowforge/flowforge/handlers/page"
+	"github.com/flowforge/flowforge/platform/sharing"
 )
 
 func TestReadersShareAResult(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	shared := page.NewShared[string, int](time.Second, func() time.Time { return now })
+	shared := sharing.New[string, int](time.Second, func() time.Time { return now })
 	var loads atomic.Int32
 	finish := make(chan struct{})
 	load := func(context.Context) (int, error) {
@@ -47,7 +47,7 @@ func TestReadersShareAResult(t *testing.T) {
 
 func TestALoadThatPanicsIsAnError(t *testing.T) {
 	t.Parallel()
-	shared := page.NewShared[string, int](time.Hour, time.Now)
+	shared := sharing.New[string, int](time.Hour, time.Now)
 	_, err := shared.Get(t.Context(), "a", func(ctx context.Context) (int, error) {
 		_, limited := ctx.Deadline()
 		assert.True(t, limited, "a load that hangs ends")
@@ -61,7 +61,7 @@ func TestALoadThatPanicsIsAnError(t *testing.T) {
 
 func TestErrorsAndTheFirstReaderDoNotHoldOthersUp(t *testing.T) {
 	t.Parallel()
-	shared := page.NewShared[string, int](time.Hour, time.Now)
+	shared := sharing.New[string, int](time.Hour, time.Now)
 	_, err := shared.Get(t.Context(), "a", func(context.Context) (int, error) { return 0, errors.New("unreachable") })
 	require.ErrorContains(t, err, "unreachable")
 

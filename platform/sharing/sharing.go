@@ -1,4 +1,5 @@
-package page
+// Package sharing lets many readers share a read.
+package sharing
 
 import (
 	"context"
@@ -9,38 +10,38 @@ import (
 	"time"
 )
 
-// Shared keeps results for a short time, so that the streams of many readers of the same page read
+// Reads keeps results for a short time, so that the streams of many readers of the same page read
 // them once. The key must name everything that a result depends on, such as the reader's project.
 // Results must not be changed. It is safe for concurrent use.
-type Shared[K comparable, V any] struct {
+type Reads[K comparable, V any] struct {
 	keep time.Duration
 	now  func() time.Time
 
 	mu      sync.Mutex
-	entries map[K]*sharedEntry[V]
+	entries map[K]*entry[V]
 	cleaned time.Time
 }
 
-type sharedEntry[V any] struct {
+type entry[V any] struct {
 	done  chan struct{} // closed when the result is there
 	at    time.Time     // of the result
 	value V
 	err   error
 }
 
-// NewShared returns a Shared that keeps results for a duration.
-func NewShared[K comparable, V any](keep time.Duration, now func() time.Time) *Shared[K, V] {
-	return &Shared[K, V]{keep: keep, now: now, entries: map[K]*sharedEntry[V]{}}
+// New returns a Reads that keeps results for a duration.
+func New[K comparable, V any](keep time.Duration, now func() time.Time) *Reads[K, V] {
+	return &Reads[K, V]{keep: keep, now: now, entries: map[K]*entry[V]{}}
 }
 
 // Get returns the result of load, which runs at most once at a time for a key. Errors are not kept.
 // load does not end with the reader that is the first to need the result.
-func (s *Shared[K, V]) Get(ctx context.Context, key K, load func(context.Context) (V, error)) (V, error) {
+func (s *Reads[K, V]) Get(ctx context.Context, key K, load func(context.Context) (V, error)) (V, error) {
 	s.mu.Lock()
 	e, ok := s.entries[key]
 	if !ok || e.over(s.now().Add(-s.keep)) {
 		s.clean()
-		e = &sharedEntry[V]{done: make(chan struct{})}
+		e = &entry[V]{done: make(chan struct{})}
 		s.entries[key] = e
 		go func() {
 			defer close(e.done)
@@ -75,7 +76,7 @@ func safely[V any](ctx context.Context, load func(context.Context) (V, error)) (
 }
 
 // over reports whether the entry has an error, or a result from before t.
-func (e *sharedEntry[V]) over(t time.Time) bool {
+func (e *entry[V]) over(t time.Time) bool {
 	select {
 	case <-e.done:
 		return e.err != nil || e.at.Before(t)
@@ -85,7 +86,7 @@ func (e *sharedEntry[V]) over(t time.Time) bool {
 }
 
 // clean removes the entries that are over, from time to time. The caller holds mu.
-func (s *Shared[K, V]) clean() {
+func (s *Reads[K, V]) clean() {
 	now := s.now()
 	if now.Sub(s.cleaned) < 10*s.keep {
 		return
