@@ -370,8 +370,8 @@ func (q *Queries) InsertNotification(ctx context.Context, arg InsertNotification
 }
 
 const insertNotificationRule = `-- name: InsertNotificationRule :exec
-INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 `
 
 type InsertNotificationRuleParams struct {
@@ -395,6 +395,7 @@ type InsertNotificationRuleParams struct {
 	UpdatedAt       time.Time
 	UpdatedBy       string
 	DeadlineSeconds int32
+	Added           json.RawMessage
 }
 
 func (q *Queries) InsertNotificationRule(ctx context.Context, arg InsertNotificationRuleParams) error {
@@ -419,30 +420,34 @@ func (q *Queries) InsertNotificationRule(ctx context.Context, arg InsertNotifica
 		arg.UpdatedAt,
 		arg.UpdatedBy,
 		arg.DeadlineSeconds,
+		arg.Added,
 	)
 	return err
 }
 
 const knownOccurrences = `-- name: KnownOccurrences :many
-SELECT occurrence FROM notifications
-WHERE rule_id = $1 AND channel = ANY($2::text[]) AND occurrence = ANY($3::text[])
-GROUP BY occurrence HAVING count(*) = cardinality($2::text[])
+SELECT occurrence, channel FROM notifications WHERE rule_id = $1 AND occurrence = ANY($2::text[])
 `
 
-// Returns those of the occurrences for which each channel of a rule has a message.
-func (q *Queries) KnownOccurrences(ctx context.Context, ruleID uuid.UUID, channels []string, occurrences []string) ([]string, error) {
-	rows, err := q.db.Query(ctx, knownOccurrences, ruleID, channels, occurrences)
+type KnownOccurrencesRow struct {
+	Occurrence string
+	Channel    string
+}
+
+// Returns the channels that have a message of a rule about one of the occurrences.
+func (q *Queries) KnownOccurrences(ctx context.Context, ruleID uuid.UUID, occurrences []string) ([]KnownOccurrencesRow, error) {
+	rows, err := q.db.Query(ctx, knownOccurrences, ruleID, occurrences)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []KnownOccurrencesRow
 	for rows.Next() {
-		var occurrence string
-		if err := rows.Scan(&occurrence); err != nil {
+		var i KnownOccurrencesRow
+		if err := rows.Scan(&i.Occurrence, &i.Channel); err != nil {
 			return nil, err
 		}
-		items = append(items, occurrence)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -500,7 +505,7 @@ func (q *Queries) ListChannels(ctx context.Context, projectID uuid.UUID, kinds [
 }
 
 const listNotificationRules = `-- name: ListNotificationRules :many
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added FROM notification_rules WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
 `
 
 func (q *Queries) ListNotificationRules(ctx context.Context, projectID uuid.UUID, rowLimit int32) ([]NotificationRule, error) {
@@ -533,6 +538,7 @@ func (q *Queries) ListNotificationRules(ctx context.Context, projectID uuid.UUID
 			&i.UpdatedAt,
 			&i.UpdatedBy,
 			&i.DeadlineSeconds,
+			&i.Added,
 		); err != nil {
 			return nil, err
 		}
@@ -595,7 +601,7 @@ func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, st
 }
 
 const listRulesOfEvents = `-- name: ListRulesOfEvents :many
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added FROM notification_rules
 WHERE enabled AND events && $1::text[] AND ($2::uuid IS NULL OR project_id = $2)
 ORDER BY project_id, id
 `
@@ -631,6 +637,7 @@ func (q *Queries) ListRulesOfEvents(ctx context.Context, events []string, projec
 			&i.UpdatedAt,
 			&i.UpdatedBy,
 			&i.DeadlineSeconds,
+			&i.Added,
 		); err != nil {
 			return nil, err
 		}
@@ -671,7 +678,7 @@ func (q *Queries) LockNotification(ctx context.Context, id uuid.UUID) (Notificat
 }
 
 const lockNotificationRule = `-- name: LockNotificationRule :one
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added FROM notification_rules WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
 `
 
 func (q *Queries) LockNotificationRule(ctx context.Context, projectID uuid.UUID, name string) (NotificationRule, error) {
@@ -698,6 +705,7 @@ func (q *Queries) LockNotificationRule(ctx context.Context, projectID uuid.UUID,
 		&i.UpdatedAt,
 		&i.UpdatedBy,
 		&i.DeadlineSeconds,
+		&i.Added,
 	)
 	return i, err
 }
@@ -1019,9 +1027,9 @@ func (q *Queries) SettleNotification(ctx context.Context, arg SettleNotification
 
 const updateNotificationRule = `-- name: UpdateNotificationRule :exec
 UPDATE notification_rules SET name = $1, events = $2, workflows = $3, channels = $4, slow_factor = $5, waiting_seconds = $6, deadline_seconds = $7,
-    quiet_from = $8, quiet_to = $9, timezone = $10, enabled = $11, enabled_at = $12, muted_until = $13,
-    updated_at = $14, updated_by = $15
-WHERE id = $16
+    quiet_from = $8, quiet_to = $9, timezone = $10, enabled = $11, enabled_at = $12, muted_until = $13, added = $14,
+    updated_at = $15, updated_by = $16
+WHERE id = $17
 `
 
 type UpdateNotificationRuleParams struct {
@@ -1038,6 +1046,7 @@ type UpdateNotificationRuleParams struct {
 	Enabled         bool
 	EnabledAt       time.Time
 	MutedUntil      *time.Time
+	Added           json.RawMessage
 	UpdatedAt       time.Time
 	UpdatedBy       string
 	ID              uuid.UUID
@@ -1058,6 +1067,7 @@ func (q *Queries) UpdateNotificationRule(ctx context.Context, arg UpdateNotifica
 		arg.Enabled,
 		arg.EnabledAt,
 		arg.MutedUntil,
+		arg.Added,
 		arg.UpdatedAt,
 		arg.UpdatedBy,
 		arg.ID,

@@ -8,12 +8,12 @@ SELECT * FROM notification_rules WHERE project_id = @project_id AND lower(name) 
 SELECT count(*) FROM notification_rules WHERE project_id = @project_id;
 
 -- name: InsertNotificationRule :exec
-INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds)
-VALUES (@id, @tenant_id, @project_id, @name, @events, @workflows, @channels, @slow_factor, @waiting_seconds, @quiet_from, @quiet_to, @timezone, @enabled, @enabled_at, @muted_until, @created_at, @created_by, @updated_at, @updated_by, @deadline_seconds);
+INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added)
+VALUES (@id, @tenant_id, @project_id, @name, @events, @workflows, @channels, @slow_factor, @waiting_seconds, @quiet_from, @quiet_to, @timezone, @enabled, @enabled_at, @muted_until, @created_at, @created_by, @updated_at, @updated_by, @deadline_seconds, @added);
 
 -- name: UpdateNotificationRule :exec
 UPDATE notification_rules SET name = @name, events = @events, workflows = @workflows, channels = @channels, slow_factor = @slow_factor, waiting_seconds = @waiting_seconds, deadline_seconds = @deadline_seconds,
-    quiet_from = @quiet_from, quiet_to = @quiet_to, timezone = @timezone, enabled = @enabled, enabled_at = @enabled_at, muted_until = @muted_until,
+    quiet_from = @quiet_from, quiet_to = @quiet_to, timezone = @timezone, enabled = @enabled, enabled_at = @enabled_at, muted_until = @muted_until, added = @added,
     updated_at = @updated_at, updated_by = @updated_by
 WHERE id = @id;
 
@@ -33,10 +33,8 @@ VALUES (@id, @tenant_id, @project_id, @rule_id, @rule_name, @channel, @event, @o
 ON CONFLICT ON CONSTRAINT notifications_once_key DO NOTHING;
 
 -- name: KnownOccurrences :many
--- Returns those of the occurrences for which each channel of a rule has a message.
-SELECT occurrence FROM notifications
-WHERE rule_id = @rule_id AND channel = ANY(@channels::text[]) AND occurrence = ANY(@occurrences::text[])
-GROUP BY occurrence HAVING count(*) = cardinality(@channels::text[]);
+-- Returns the channels that have a message of a rule about one of the occurrences.
+SELECT occurrence, channel FROM notifications WHERE rule_id = @rule_id AND occurrence = ANY(@occurrences::text[]);
 
 -- name: NextNotification :one
 -- Returns when the next notification is due and its channel accepts it.
