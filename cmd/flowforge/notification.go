@@ -103,10 +103,12 @@ func runNotificationSet(cmd *cobra.Command, args []string) error {
 	in.Channels, _ = flags.GetStringArray("channel")
 	in.Workflows, _ = flags.GetStringArray("workflow")
 	in.SlowFactor, _ = flags.GetFloat64("slow-factor")
-	waiting, _ := flags.GetDuration("waiting")
-	in.WaitingSeconds = int(waiting / time.Second)
-	deadline, _ := flags.GetDuration("deadline")
-	in.DeadlineSeconds = int(deadline / time.Second)
+	if in.WaitingSeconds, err = secondsOf(cmd, "waiting"); err != nil {
+		return err
+	}
+	if in.DeadlineSeconds, err = secondsOf(cmd, "deadline"); err != nil {
+		return err
+	}
 	in.Timezone, _ = flags.GetString("timezone")
 	in.Disabled, _ = flags.GetBool("disabled")
 	if quiet, _ := flags.GetString("quiet"); quiet != "" {
@@ -116,8 +118,10 @@ func runNotificationSet(cmd *cobra.Command, args []string) error {
 		}
 		in.QuietFrom, in.QuietTo = strings.TrimSpace(from), strings.TrimSpace(to)
 	}
-	if mute, _ := flags.GetDuration("mute"); mute > 0 {
-		in.MutedUntil = new(time.Now().Add(mute).UTC())
+	if mute, err := secondsOf(cmd, "mute"); err != nil {
+		return err
+	} else if mute > 0 {
+		in.MutedUntil = new(time.Now().Add(time.Duration(mute) * time.Second).UTC())
 	}
 	if len(in.Events) == 0 || len(in.Channels) == 0 {
 		return fmt.Errorf("set at least one --event and one --channel")
@@ -128,6 +132,18 @@ func runNotificationSet(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Saved the notification rule %s.\n", out.Name)
 	return nil
+}
+
+// secondsOf returns the value of a flag in seconds, and 0 without the flag.
+func secondsOf(cmd *cobra.Command, flag string) (int, error) {
+	d, err := cmd.Flags().GetDuration(flag)
+	if err != nil || !cmd.Flags().Changed(flag) {
+		return 0, err
+	}
+	if d < time.Second || d%time.Second != 0 {
+		return 0, fmt.Errorf("--%s %s: enter whole seconds, at least one, such as 10m", flag, d)
+	}
+	return int(d / time.Second), nil
 }
 
 func runNotificationDelete(cmd *cobra.Command, args []string) error {
