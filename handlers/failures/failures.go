@@ -130,11 +130,11 @@ func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.
 
 func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.DeliveryLine {
 	line := views.DeliveryLine{
-		What: "Completion of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + units.Plural(d.Attempts, "attempt", "attempts"),
+		ID: strconv.FormatInt(d.ID, 10), What: "Completion of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + units.Plural(d.Attempts, "attempt", "attempts"),
 		Message: d.Error, When: clock.Moment(d.At),
 	}
 	if settles {
-		line.RequeueTo = views.DeliveryRequeueURL(strconv.FormatInt(d.ID, 10))
+		line.RequeueTo, line.DismissTo = views.DeliveryRequeueURL(line.ID), views.DeliveryDismissURL(line.ID)
 	}
 	return line
 }
@@ -142,11 +142,12 @@ func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.
 // failureNotice confirms the previous action.
 func failureNotice(done string) *views.AdminNotice {
 	texts := map[string]views.AdminNotice{
-		"dismissed": {Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
-		"delivery":  {Kind: "ok", Strong: "Delivery restarted.", Text: "If it fails again, the event is listed here again."},
-		"reset":     {Kind: "ok", Strong: "The breaker is closed.", Text: "The nodes that waited for it start now."},
-		"saved":     {Kind: "ok", Strong: "Saved.", Text: "The budget is in effect. Waiting retries are checked again."},
-		"unlimited": {Kind: "ok", Strong: "Retries of the tenant are no longer limited.", Text: "Waiting retries continue."},
+		"dismissed":   {Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
+		"delivery":    {Kind: "ok", Strong: "Delivery restarted.", Text: "If it fails again, the event is listed here again."},
+		"undelivered": {Kind: "ok", Strong: "Dismissed.", Text: "The event is not delivered. The audit log records who dismissed it."},
+		"reset":       {Kind: "ok", Strong: "The breaker is closed.", Text: "The nodes that waited for it start now."},
+		"saved":       {Kind: "ok", Strong: "Saved.", Text: "The budget is in effect. Waiting retries are checked again."},
+		"unlimited":   {Kind: "ok", Strong: "Retries of the tenant are no longer limited.", Text: "Waiting retries continue."},
 	}
 	if n, ok := texts[done]; ok {
 		return &n
@@ -187,7 +188,7 @@ func (h *Pages) dismissDeadLetters(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	n, err := h.Executions.DeadLetters.DismissAll(r.Context(), protect.Class(r.FormValue("class")), newest)
+	n, err := h.Executions.DeadLetters.DismissAll(r.Context(), protect.Class(r.FormValue("class")), newest, r.FormValue("reason"))
 	if err != nil {
 		return err
 	}
@@ -197,14 +198,23 @@ func (h *Pages) dismissDeadLetters(w http.ResponseWriter, r *http.Request) error
 
 // redeliver retries a delivery.
 func (h *Pages) redeliver(w http.ResponseWriter, r *http.Request) error {
+	return settleDelivery(w, r, "delivery", h.Executions.DeadLetters.Redeliver)
+}
+
+// dismissDelivery dismisses a delivery.
+func (h *Pages) dismissDelivery(w http.ResponseWriter, r *http.Request) error {
+	return settleDelivery(w, r, "undelivered", h.Executions.DeadLetters.DismissDelivery)
+}
+
+func settleDelivery(w http.ResponseWriter, r *http.Request, done string, settle func(context.Context, int64, string) error) error {
 	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
 	if err != nil {
-		return apperr.New(apperr.NotFound, "There is no delivery %s.", chi.URLParam(r, "id"))
+		return apperr.New(apperr.NotFound, "There is no undelivered event %s.", chi.URLParam(r, "id"))
 	}
-	if err := h.Executions.DeadLetters.Redeliver(r.Context(), id, r.FormValue("reason")); err != nil {
+	if err := settle(r.Context(), id, r.FormValue("reason")); err != nil {
 		return err
 	}
-	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=delivery", http.StatusSeeOther)
+	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done="+done, http.StatusSeeOther)
 	return nil
 }
 
