@@ -63,6 +63,19 @@ func (q *Queries) ClaimNotifications(ctx context.Context, until *time.Time, now 
 	return items, nil
 }
 
+const closeCircuit = `-- name: CloseCircuit :execrows
+UPDATE notification_channels SET open_until = NULL WHERE project_id = $1 AND name = $2 AND open_until > $3::timestamptz
+`
+
+// Lets messages through to a channel that receives none after failures. The next failure opens the circuit again.
+func (q *Queries) CloseCircuit(ctx context.Context, projectID uuid.UUID, name string, now time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, closeCircuit, projectID, name, now)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const countNotificationRules = `-- name: CountNotificationRules :one
 SELECT count(*) FROM notification_rules WHERE project_id = $1
 `
@@ -295,29 +308,36 @@ func (q *Queries) FailureStreaks(ctx context.Context, arg FailureStreaksParams) 
 }
 
 const getNotification = `-- name: GetNotification :one
-SELECT id, tenant_id, project_id, rule_id, rule_name, channel, event, occurrence, message, state, reason, attempts, log, created_at, due_at, settled_at FROM notifications WHERE id = $1
+SELECT n.id, n.tenant_id, n.project_id, n.rule_id, n.rule_name, n.channel, n.event, n.occurrence, n.message, n.state, n.reason, n.attempts, n.log, n.created_at, n.due_at, n.settled_at, c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
+WHERE n.id = $1
 `
 
-func (q *Queries) GetNotification(ctx context.Context, id uuid.UUID) (Notification, error) {
+type GetNotificationRow struct {
+	Notification Notification
+	OpenUntil    *time.Time
+}
+
+func (q *Queries) GetNotification(ctx context.Context, id uuid.UUID) (GetNotificationRow, error) {
 	row := q.db.QueryRow(ctx, getNotification, id)
-	var i Notification
+	var i GetNotificationRow
 	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.ProjectID,
-		&i.RuleID,
-		&i.RuleName,
-		&i.Channel,
-		&i.Event,
-		&i.Occurrence,
-		&i.Message,
-		&i.State,
-		&i.Reason,
-		&i.Attempts,
-		&i.Log,
-		&i.CreatedAt,
-		&i.DueAt,
-		&i.SettledAt,
+		&i.Notification.ID,
+		&i.Notification.TenantID,
+		&i.Notification.ProjectID,
+		&i.Notification.RuleID,
+		&i.Notification.RuleName,
+		&i.Notification.Channel,
+		&i.Notification.Event,
+		&i.Notification.Occurrence,
+		&i.Notification.Message,
+		&i.Notification.State,
+		&i.Notification.Reason,
+		&i.Notification.Attempts,
+		&i.Notification.Log,
+		&i.Notification.CreatedAt,
+		&i.Notification.DueAt,
+		&i.Notification.SettledAt,
+		&i.OpenUntil,
 	)
 	return i, err
 }
@@ -551,14 +571,19 @@ func (q *Queries) ListNotificationRules(ctx context.Context, projectID uuid.UUID
 }
 
 const listNotifications = `-- name: ListNotifications :many
-SELECT id, tenant_id, project_id, rule_id, rule_name, channel, event, occurrence, message, state, reason, attempts, log, created_at, due_at, settled_at FROM notifications
-WHERE project_id = $1
-    AND ($2::text = '' OR state = $2)
-    AND ($3::uuid IS NULL OR id < $3)
-ORDER BY id DESC LIMIT $4
+SELECT n.id, n.tenant_id, n.project_id, n.rule_id, n.rule_name, n.channel, n.event, n.occurrence, n.message, n.state, n.reason, n.attempts, n.log, n.created_at, n.due_at, n.settled_at, c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
+WHERE n.project_id = $1
+    AND ($2::text = '' OR n.state = $2)
+    AND ($3::uuid IS NULL OR n.id < $3)
+ORDER BY n.id DESC LIMIT $4
 `
 
-func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, state string, before *uuid.UUID, rowLimit int32) ([]Notification, error) {
+type ListNotificationsRow struct {
+	Notification Notification
+	OpenUntil    *time.Time
+}
+
+func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, state string, before *uuid.UUID, rowLimit int32) ([]ListNotificationsRow, error) {
 	rows, err := q.db.Query(ctx, listNotifications,
 		projectID,
 		state,
@@ -569,26 +594,27 @@ func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, st
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Notification
+	var items []ListNotificationsRow
 	for rows.Next() {
-		var i Notification
+		var i ListNotificationsRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.TenantID,
-			&i.ProjectID,
-			&i.RuleID,
-			&i.RuleName,
-			&i.Channel,
-			&i.Event,
-			&i.Occurrence,
-			&i.Message,
-			&i.State,
-			&i.Reason,
-			&i.Attempts,
-			&i.Log,
-			&i.CreatedAt,
-			&i.DueAt,
-			&i.SettledAt,
+			&i.Notification.ID,
+			&i.Notification.TenantID,
+			&i.Notification.ProjectID,
+			&i.Notification.RuleID,
+			&i.Notification.RuleName,
+			&i.Notification.Channel,
+			&i.Notification.Event,
+			&i.Notification.Occurrence,
+			&i.Notification.Message,
+			&i.Notification.State,
+			&i.Notification.Reason,
+			&i.Notification.Attempts,
+			&i.Notification.Log,
+			&i.Notification.CreatedAt,
+			&i.Notification.DueAt,
+			&i.Notification.SettledAt,
+			&i.OpenUntil,
 		); err != nil {
 			return nil, err
 		}

@@ -80,23 +80,28 @@ ON CONFLICT (project_id, name) DO UPDATE SET failures = c.failures + 1, failed_a
     open_until = CASE WHEN c.failures + 1 >= @opens_after::integer THEN @open_until::timestamptz ELSE c.open_until END;
 
 -- name: ListNotifications :many
-SELECT * FROM notifications
-WHERE project_id = @project_id
-    AND (@state::text = '' OR state = @state)
-    AND (sqlc.narg(before)::uuid IS NULL OR id < sqlc.narg(before))
-ORDER BY id DESC LIMIT @row_limit;
+SELECT sqlc.embed(n), c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
+WHERE n.project_id = @project_id
+    AND (@state::text = '' OR n.state = @state)
+    AND (sqlc.narg(before)::uuid IS NULL OR n.id < sqlc.narg(before))
+ORDER BY n.id DESC LIMIT @row_limit;
 
 -- name: CountNotifications :many
 SELECT state, count(*) AS n FROM notifications WHERE project_id = @project_id AND state <> 'DELIVERED' GROUP BY state;
 
 -- name: GetNotification :one
-SELECT * FROM notifications WHERE id = @id;
+SELECT sqlc.embed(n), c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
+WHERE n.id = @id;
 
 -- name: LockNotification :one
 SELECT * FROM notifications WHERE id = @id FOR UPDATE;
 
 -- name: RedeliverNotification :exec
 UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || @actor::text || '.', attempts = 0, due_at = @now, settled_at = NULL WHERE id = @id;
+
+-- name: CloseCircuit :execrows
+-- Lets messages through to a channel that receives none after failures. The next failure opens the circuit again.
+UPDATE notification_channels SET open_until = NULL WHERE project_id = @project_id AND name = @name AND open_until > @now::timestamptz;
 
 -- name: FailedNotifications :many
 SELECT id FROM notifications WHERE project_id = @project_id AND state = 'FAILED' ORDER BY id DESC LIMIT @row_limit;
