@@ -914,7 +914,7 @@ func (q *Queries) PausedSchedules(ctx context.Context, projectID uuid.UUID, afte
 }
 
 const pendingApprovals = `-- name: PendingApprovals :many
-SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, COALESCE(n.reason ->> 'message', '')::text AS question, n.started_at
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id
 WHERE e.project_id = $1 AND (e.id, n.node_index) > ($2::uuid, $3::integer)
@@ -937,7 +937,7 @@ type PendingApprovalsRow struct {
 	SubmittedByName string
 	NodeIndex       int32
 	Name            string
-	Reason          json.RawMessage
+	Question        string
 	StartedAt       *time.Time
 }
 
@@ -964,7 +964,7 @@ func (q *Queries) PendingApprovals(ctx context.Context, arg PendingApprovalsPara
 			&i.SubmittedByName,
 			&i.NodeIndex,
 			&i.Name,
-			&i.Reason,
+			&i.Question,
 			&i.StartedAt,
 		); err != nil {
 			return nil, err

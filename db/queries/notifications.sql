@@ -169,7 +169,7 @@ ORDER BY e.id LIMIT @row_limit;
 
 -- name: PendingApprovals :many
 -- Returns the nodes of a project that have waited for a user since a time, by execution and node.
-SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, COALESCE(n.reason ->> 'message', '')::text AS question, n.started_at
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id
 WHERE e.project_id = @project_id AND (e.id, n.node_index) > (@after_execution::uuid, @after_node::integer)

@@ -37,8 +37,9 @@ func TestAnApprovalIsReportedOnce(t *testing.T) {
 		VALUES ($1, $2, $3, $4, $4, 'digits.train', '1.0.0', 'RUNNING', 50, '{}', $4, 'ada', $5, 1, 0, 0, 1, 1)`,
 		id, auth.LocalTenant, auth.LocalProject, uuid.New(), b.clock.now())
 	b.exec(`INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, attempt, reason, started_at)
-		VALUES ($1, 0, 'review', 0, 'RUNNING', 0, 1, '{"code": "APPROVAL"}', $2)`, id, b.clock.now())
+		VALUES ($1, 0, 'review', 0, 'RUNNING', 0, 1, '{"code": "APPROVAL", "message": "Release the model?"}', $2)`, id, b.clock.now())
 	require.Equal(t, 1, b.watched())
+	require.Equal(t, "Release the model?", b.messages()[0].Message.Text)
 	b.clock.add(notify.KeepMessages + time.Hour)
 	b.exec("DELETE FROM notifications") // as the loop does with old ones
 	require.Zero(t, b.watched())
