@@ -165,6 +165,7 @@ func TestCommandLine(t *testing.T) {
 	s.testCancel(t)
 	s.testConsumers(t, id)
 	s.testFailures(t)
+	s.testNotifications(t)
 	s.testReports(t, dir)
 	s.testInbox(t)
 	s.testLogin(t)

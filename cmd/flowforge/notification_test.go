@@ -29,3 +29,15 @@ func TestTimesOfNotificationRules(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, n, "the default applies")
 }
+
+// testNotifications adds a channel and a rule, and lists both.
+func (s *site) testNotifications(t *testing.T) {
+	s.ok(t, "connection", "set", "oncall", "--kind", "webhook", "-f", "url=https://hooks.example.com/night", "-f", "signing_secret=abcdefgh12345678")
+	set := []string{"notification", "set", "nights", "--event", "execution.waiting", "--channel", "oncall"}
+	require.Contains(t, s.fails(t, append(set, "--waiting", "500ms")...), "--waiting 500ms: enter whole seconds")
+	require.Contains(t, s.fails(t, append(set, "--waiting", "59s")...), "waiting_seconds")
+	require.Contains(t, s.ok(t, append(set, "--waiting", "5m")...), "Saved the notification rule nights.")
+	require.Contains(t, s.ok(t, "notification", "rules"), "execution.waiting")
+	require.Regexp(t, `oncall +webhook +unused`, s.ok(t, "notification", "channels"))
+	require.Contains(t, s.ok(t, "notification", "list"), "NEXT ATTEMPT")
+}
