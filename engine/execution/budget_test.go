@@ -206,7 +206,7 @@ func TestDeadDeliveryIsDismissed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, job := deadDelivery(t, b)
-	require.NoError(t, b.engine.DeadLetters.DismissDelivery(b.ctx, job, "nobody needs it"))
+	require.NoError(t, b.engine.DeadLetters.DismissDelivery(b.ctx, job, "the receiver is gone"))
 	list, err := b.engine.DeadLetters.Deliveries(b.ctx)
 	require.NoError(t, err)
 	require.Empty(t, list)
@@ -214,7 +214,7 @@ func TestDeadDeliveryIsDismissed(t *testing.T) {
 	require.True(t, apperr.Is(b.engine.DeadLetters.Redeliver(b.ctx, job, ""), apperr.NotFound))
 	var reason string
 	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT reason FROM audit_log WHERE action = 'delivery.dismiss'").Scan(&reason))
-	require.Equal(t, "nobody needs it", reason)
+	require.Equal(t, "the receiver is gone", reason)
 }
 
 func TestDeadDeliveryIsTriedAgain(t *testing.T) {

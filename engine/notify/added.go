@@ -55,7 +55,7 @@ func changedTimes(times map[string]time.Time, before, after []string, now time.T
 }
 
 // addedBy returns when the parts of a stored rule were added after it becomes r, as JSON. Turning a rule on
-// starts it anew.
+// resets them.
 func addedBy(row db.NotificationRule, r Rule, now time.Time) ([]byte, error) {
 	var a added
 	if err := json.Unmarshal(row.Added, &a); err != nil {

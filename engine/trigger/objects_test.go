@@ -100,7 +100,7 @@ func TestObjectsOfABucket(t *testing.T) {
 	require.Contains(t, b.polls("files").Error, "The bucket absent cannot be listed")
 }
 
-// TestAConnectionToAnotherBucket: if the connection leads to other objects, the trigger starts anew. Those that exist
+// TestAConnectionToAnotherBucket: if the connection leads to other objects, the trigger starts over. Those that exist
 // already are no events, and those with a known key are not changed ones.
 func TestAConnectionToAnotherBucket(t *testing.T) {
 	t.Parallel()

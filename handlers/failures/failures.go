@@ -128,17 +128,6 @@ func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.
 	return line
 }
 
-func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.DeliveryLine {
-	line := views.DeliveryLine{
-		ID: strconv.FormatInt(d.ID, 10), What: "Completion of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + units.Plural(d.Attempts, "attempt", "attempts"),
-		Message: d.Error, When: clock.Moment(d.At),
-	}
-	if settles {
-		line.RequeueTo, line.DismissTo = views.DeliveryRequeueURL(line.ID), views.DeliveryDismissURL(line.ID)
-	}
-	return line
-}
-
 // failureNotice confirms the previous action.
 func failureNotice(done string) *views.AdminNotice {
 	texts := map[string]views.AdminNotice{
@@ -193,28 +182,6 @@ func (h *Pages) dismissDeadLetters(w http.ResponseWriter, r *http.Request) error
 		return err
 	}
 	http.Redirect(w, r, views.DeadLettersURL("", "")+"?dismissed="+strconv.Itoa(n), http.StatusSeeOther)
-	return nil
-}
-
-// redeliver retries a delivery.
-func (h *Pages) redeliver(w http.ResponseWriter, r *http.Request) error {
-	return settleDelivery(w, r, "delivery", h.Executions.DeadLetters.Redeliver)
-}
-
-// dismissDelivery dismisses a delivery.
-func (h *Pages) dismissDelivery(w http.ResponseWriter, r *http.Request) error {
-	return settleDelivery(w, r, "undelivered", h.Executions.DeadLetters.DismissDelivery)
-}
-
-func settleDelivery(w http.ResponseWriter, r *http.Request, done string, settle func(context.Context, int64, string) error) error {
-	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
-	if err != nil {
-		return apperr.New(apperr.NotFound, "There is no undelivered event %s.", chi.URLParam(r, "id"))
-	}
-	if err := settle(r.Context(), id, r.FormValue("reason")); err != nil {
-		return err
-	}
-	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done="+done, http.StatusSeeOther)
 	return nil
 }
 
