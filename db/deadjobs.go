@@ -53,3 +53,12 @@ func FindDeadJob(ctx context.Context, pool *pgxpool.Pool, kinds []string, id int
 	}
 	return pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[DeadJob])
 }
+
+// DeleteDeadJob deletes a dead job in the transaction of the caller, and returns how many jobs it deleted.
+func DeleteDeadJob(ctx context.Context, tx pgx.Tx, id int64) (int64, error) {
+	tag, err := tx.Exec(ctx, `DELETE FROM river_job WHERE id = $1 AND state = 'discarded'`, id)
+	if err != nil {
+		return 0, fmt.Errorf("delete dead job %d: %w", id, err)
+	}
+	return tag.RowsAffected(), nil
+}

@@ -971,6 +971,7 @@ type NotificationRule struct {
 	UpdatedAt       time.Time
 	UpdatedBy       string
 	DeadlineSeconds int32
+	Added           json.RawMessage
 }
 
 type NotificationTemplate struct {

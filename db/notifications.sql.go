@@ -63,6 +63,19 @@ func (q *Queries) ClaimNotifications(ctx context.Context, until *time.Time, now 
 	return items, nil
 }
 
+const closeCircuit = `-- name: CloseCircuit :execrows
+UPDATE notification_channels SET open_until = NULL WHERE project_id = $1 AND name = $2 AND open_until > $3::timestamptz
+`
+
+// Lets messages through to a channel that receives none after failures. The next failure opens the circuit again.
+func (q *Queries) CloseCircuit(ctx context.Context, projectID uuid.UUID, name string, now time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, closeCircuit, projectID, name, now)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const countNotificationRules = `-- name: CountNotificationRules :one
 SELECT count(*) FROM notification_rules WHERE project_id = $1
 `
@@ -295,29 +308,36 @@ func (q *Queries) FailureStreaks(ctx context.Context, arg FailureStreaksParams) 
 }
 
 const getNotification = `-- name: GetNotification :one
-SELECT id, tenant_id, project_id, rule_id, rule_name, channel, event, occurrence, message, state, reason, attempts, log, created_at, due_at, settled_at FROM notifications WHERE id = $1
+SELECT n.id, n.tenant_id, n.project_id, n.rule_id, n.rule_name, n.channel, n.event, n.occurrence, n.message, n.state, n.reason, n.attempts, n.log, n.created_at, n.due_at, n.settled_at, c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
+WHERE n.id = $1
 `
 
-func (q *Queries) GetNotification(ctx context.Context, id uuid.UUID) (Notification, error) {
+type GetNotificationRow struct {
+	Notification Notification
+	OpenUntil    *time.Time
+}
+
+func (q *Queries) GetNotification(ctx context.Context, id uuid.UUID) (GetNotificationRow, error) {
 	row := q.db.QueryRow(ctx, getNotification, id)
-	var i Notification
+	var i GetNotificationRow
 	err := row.Scan(
-		&i.ID,
-		&i.TenantID,
-		&i.ProjectID,
-		&i.RuleID,
-		&i.RuleName,
-		&i.Channel,
-		&i.Event,
-		&i.Occurrence,
-		&i.Message,
-		&i.State,
-		&i.Reason,
-		&i.Attempts,
-		&i.Log,
-		&i.CreatedAt,
-		&i.DueAt,
-		&i.SettledAt,
+		&i.Notification.ID,
+		&i.Notification.TenantID,
+		&i.Notification.ProjectID,
+		&i.Notification.RuleID,
+		&i.Notification.RuleName,
+		&i.Notification.Channel,
+		&i.Notification.Event,
+		&i.Notification.Occurrence,
+		&i.Notification.Message,
+		&i.Notification.State,
+		&i.Notification.Reason,
+		&i.Notification.Attempts,
+		&i.Notification.Log,
+		&i.Notification.CreatedAt,
+		&i.Notification.DueAt,
+		&i.Notification.SettledAt,
+		&i.OpenUntil,
 	)
 	return i, err
 }
@@ -370,8 +390,8 @@ func (q *Queries) InsertNotification(ctx context.Context, arg InsertNotification
 }
 
 const insertNotificationRule = `-- name: InsertNotificationRule :exec
-INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 `
 
 type InsertNotificationRuleParams struct {
@@ -395,6 +415,7 @@ type InsertNotificationRuleParams struct {
 	UpdatedAt       time.Time
 	UpdatedBy       string
 	DeadlineSeconds int32
+	Added           json.RawMessage
 }
 
 func (q *Queries) InsertNotificationRule(ctx context.Context, arg InsertNotificationRuleParams) error {
@@ -419,30 +440,34 @@ func (q *Queries) InsertNotificationRule(ctx context.Context, arg InsertNotifica
 		arg.UpdatedAt,
 		arg.UpdatedBy,
 		arg.DeadlineSeconds,
+		arg.Added,
 	)
 	return err
 }
 
 const knownOccurrences = `-- name: KnownOccurrences :many
-SELECT occurrence FROM notifications
-WHERE rule_id = $1 AND channel = ANY($2::text[]) AND occurrence = ANY($3::text[])
-GROUP BY occurrence HAVING count(*) = cardinality($2::text[])
+SELECT occurrence, channel FROM notifications WHERE rule_id = $1 AND occurrence = ANY($2::text[])
 `
 
-// Returns those of the occurrences for which each channel of a rule has a message.
-func (q *Queries) KnownOccurrences(ctx context.Context, ruleID uuid.UUID, channels []string, occurrences []string) ([]string, error) {
-	rows, err := q.db.Query(ctx, knownOccurrences, ruleID, channels, occurrences)
+type KnownOccurrencesRow struct {
+	Occurrence string
+	Channel    string
+}
+
+// Returns the channels that have a message of a rule about one of the occurrences.
+func (q *Queries) KnownOccurrences(ctx context.Context, ruleID uuid.UUID, occurrences []string) ([]KnownOccurrencesRow, error) {
+	rows, err := q.db.Query(ctx, knownOccurrences, ruleID, occurrences)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var items []string
+	var items []KnownOccurrencesRow
 	for rows.Next() {
-		var occurrence string
-		if err := rows.Scan(&occurrence); err != nil {
+		var i KnownOccurrencesRow
+		if err := rows.Scan(&i.Occurrence, &i.Channel); err != nil {
 			return nil, err
 		}
-		items = append(items, occurrence)
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -500,7 +525,7 @@ func (q *Queries) ListChannels(ctx context.Context, projectID uuid.UUID, kinds [
 }
 
 const listNotificationRules = `-- name: ListNotificationRules :many
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added FROM notification_rules WHERE project_id = $1 ORDER BY lower(name) LIMIT $2
 `
 
 func (q *Queries) ListNotificationRules(ctx context.Context, projectID uuid.UUID, rowLimit int32) ([]NotificationRule, error) {
@@ -533,6 +558,7 @@ func (q *Queries) ListNotificationRules(ctx context.Context, projectID uuid.UUID
 			&i.UpdatedAt,
 			&i.UpdatedBy,
 			&i.DeadlineSeconds,
+			&i.Added,
 		); err != nil {
 			return nil, err
 		}
@@ -545,14 +571,19 @@ func (q *Queries) ListNotificationRules(ctx context.Context, projectID uuid.UUID
 }
 
 const listNotifications = `-- name: ListNotifications :many
-SELECT id, tenant_id, project_id, rule_id, rule_name, channel, event, occurrence, message, state, reason, attempts, log, created_at, due_at, settled_at FROM notifications
-WHERE project_id = $1
-    AND ($2::text = '' OR state = $2)
-    AND ($3::uuid IS NULL OR id < $3)
-ORDER BY id DESC LIMIT $4
+SELECT n.id, n.tenant_id, n.project_id, n.rule_id, n.rule_name, n.channel, n.event, n.occurrence, n.message, n.state, n.reason, n.attempts, n.log, n.created_at, n.due_at, n.settled_at, c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
+WHERE n.project_id = $1
+    AND ($2::text = '' OR n.state = $2)
+    AND ($3::uuid IS NULL OR n.id < $3)
+ORDER BY n.id DESC LIMIT $4
 `
 
-func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, state string, before *uuid.UUID, rowLimit int32) ([]Notification, error) {
+type ListNotificationsRow struct {
+	Notification Notification
+	OpenUntil    *time.Time
+}
+
+func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, state string, before *uuid.UUID, rowLimit int32) ([]ListNotificationsRow, error) {
 	rows, err := q.db.Query(ctx, listNotifications,
 		projectID,
 		state,
@@ -563,26 +594,27 @@ func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, st
 		return nil, err
 	}
 	defer rows.Close()
-	var items []Notification
+	var items []ListNotificationsRow
 	for rows.Next() {
-		var i Notification
+		var i ListNotificationsRow
 		if err := rows.Scan(
-			&i.ID,
-			&i.TenantID,
-			&i.ProjectID,
-			&i.RuleID,
-			&i.RuleName,
-			&i.Channel,
-			&i.Event,
-			&i.Occurrence,
-			&i.Message,
-			&i.State,
-			&i.Reason,
-			&i.Attempts,
-			&i.Log,
-			&i.CreatedAt,
-			&i.DueAt,
-			&i.SettledAt,
+			&i.Notification.ID,
+			&i.Notification.TenantID,
+			&i.Notification.ProjectID,
+			&i.Notification.RuleID,
+			&i.Notification.RuleName,
+			&i.Notification.Channel,
+			&i.Notification.Event,
+			&i.Notification.Occurrence,
+			&i.Notification.Message,
+			&i.Notification.State,
+			&i.Notification.Reason,
+			&i.Notification.Attempts,
+			&i.Notification.Log,
+			&i.Notification.CreatedAt,
+			&i.Notification.DueAt,
+			&i.Notification.SettledAt,
+			&i.OpenUntil,
 		); err != nil {
 			return nil, err
 		}
@@ -595,7 +627,7 @@ func (q *Queries) ListNotifications(ctx context.Context, projectID uuid.UUID, st
 }
 
 const listRulesOfEvents = `-- name: ListRulesOfEvents :many
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added FROM notification_rules
 WHERE enabled AND events && $1::text[] AND ($2::uuid IS NULL OR project_id = $2)
 ORDER BY project_id, id
 `
@@ -631,6 +663,7 @@ func (q *Queries) ListRulesOfEvents(ctx context.Context, events []string, projec
 			&i.UpdatedAt,
 			&i.UpdatedBy,
 			&i.DeadlineSeconds,
+			&i.Added,
 		); err != nil {
 			return nil, err
 		}
@@ -671,7 +704,7 @@ func (q *Queries) LockNotification(ctx context.Context, id uuid.UUID) (Notificat
 }
 
 const lockNotificationRule = `-- name: LockNotificationRule :one
-SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds FROM notification_rules WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
+SELECT id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added FROM notification_rules WHERE project_id = $1 AND lower(name) = lower($2) FOR UPDATE
 `
 
 func (q *Queries) LockNotificationRule(ctx context.Context, projectID uuid.UUID, name string) (NotificationRule, error) {
@@ -698,6 +731,7 @@ func (q *Queries) LockNotificationRule(ctx context.Context, projectID uuid.UUID,
 		&i.UpdatedAt,
 		&i.UpdatedBy,
 		&i.DeadlineSeconds,
+		&i.Added,
 	)
 	return i, err
 }
@@ -880,7 +914,7 @@ func (q *Queries) PausedSchedules(ctx context.Context, projectID uuid.UUID, afte
 }
 
 const pendingApprovals = `-- name: PendingApprovals :many
-SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, COALESCE(n.reason ->> 'message', '')::text AS question, n.started_at
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id
 WHERE e.project_id = $1 AND (e.id, n.node_index) > ($2::uuid, $3::integer)
@@ -903,7 +937,7 @@ type PendingApprovalsRow struct {
 	SubmittedByName string
 	NodeIndex       int32
 	Name            string
-	Reason          json.RawMessage
+	Question        string
 	StartedAt       *time.Time
 }
 
@@ -930,7 +964,7 @@ func (q *Queries) PendingApprovals(ctx context.Context, arg PendingApprovalsPara
 			&i.SubmittedByName,
 			&i.NodeIndex,
 			&i.Name,
-			&i.Reason,
+			&i.Question,
 			&i.StartedAt,
 		); err != nil {
 			return nil, err
@@ -1019,9 +1053,9 @@ func (q *Queries) SettleNotification(ctx context.Context, arg SettleNotification
 
 const updateNotificationRule = `-- name: UpdateNotificationRule :exec
 UPDATE notification_rules SET name = $1, events = $2, workflows = $3, channels = $4, slow_factor = $5, waiting_seconds = $6, deadline_seconds = $7,
-    quiet_from = $8, quiet_to = $9, timezone = $10, enabled = $11, enabled_at = $12, muted_until = $13,
-    updated_at = $14, updated_by = $15
-WHERE id = $16
+    quiet_from = $8, quiet_to = $9, timezone = $10, enabled = $11, enabled_at = $12, muted_until = $13, added = $14,
+    updated_at = $15, updated_by = $16
+WHERE id = $17
 `
 
 type UpdateNotificationRuleParams struct {
@@ -1038,6 +1072,7 @@ type UpdateNotificationRuleParams struct {
 	Enabled         bool
 	EnabledAt       time.Time
 	MutedUntil      *time.Time
+	Added           json.RawMessage
 	UpdatedAt       time.Time
 	UpdatedBy       string
 	ID              uuid.UUID
@@ -1058,6 +1093,7 @@ func (q *Queries) UpdateNotificationRule(ctx context.Context, arg UpdateNotifica
 		arg.Enabled,
 		arg.EnabledAt,
 		arg.MutedUntil,
+		arg.Added,
 		arg.UpdatedAt,
 		arg.UpdatedBy,
 		arg.ID,

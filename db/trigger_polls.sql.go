@@ -13,6 +13,39 @@ import (
 	"github.com/google/uuid"
 )
 
+const changeBucket = `-- name: ChangeBucket :one
+WITH held AS (
+    UPDATE trigger_polls p SET cursor = $1, epoch = $2, baseline = true WHERE p.trigger_id = $3 AND p.condition = $4 AND p.turn = $5
+    RETURNING p.trigger_id, p.condition
+), gone AS (
+    DELETE FROM trigger_objects o USING held h WHERE o.trigger_id = h.trigger_id AND o.condition = h.condition
+)
+SELECT count(*) FROM held
+`
+
+type ChangeBucketParams struct {
+	Cursor    json.RawMessage
+	Epoch     uuid.UUID
+	TriggerID uuid.UUID
+	Condition string
+	Turn      int64
+}
+
+// Stores that a trigger lists other objects, because its connection leads to another bucket. What it knew about the
+// former ones is forgotten, and the first complete list causes no events.
+func (q *Queries) ChangeBucket(ctx context.Context, arg ChangeBucketParams) (int64, error) {
+	row := q.db.QueryRow(ctx, changeBucket,
+		arg.Cursor,
+		arg.Epoch,
+		arg.TriggerID,
+		arg.Condition,
+		arg.Turn,
+	)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const claimPoll = `-- name: ClaimPoll :one
 UPDATE trigger_polls p SET turn = p.turn + 1, leased_until = $1
 FROM (
@@ -286,6 +319,24 @@ func (q *Queries) NextPoll(ctx context.Context) (time.Time, error) {
 	var due_at time.Time
 	err := row.Scan(&due_at)
 	return due_at, err
+}
+
+const noteBucket = `-- name: NoteBucket :execrows
+UPDATE trigger_polls SET cursor = $1 WHERE trigger_id = $2 AND condition = $3 AND turn = $4
+`
+
+// Stores which objects a trigger lists.
+func (q *Queries) NoteBucket(ctx context.Context, cursor json.RawMessage, triggerID uuid.UUID, condition string, turn int64) (int64, error) {
+	result, err := q.db.Exec(ctx, noteBucket,
+		cursor,
+		triggerID,
+		condition,
+		turn,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const noteObjects = `-- name: NoteObjects :exec

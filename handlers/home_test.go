@@ -36,3 +36,15 @@ func TestFirstScreenRecommendsWhatRunsAtOnce(t *testing.T) {
 	require.Contains(t, hero, `href="/workflows/digits.train/launch"`)
 	require.Contains(t, hero, "Runs at once")
 }
+
+// TestVersionsReadAsRegistered: pages show versions of workflows as they were registered, without a "v" before them.
+func TestVersionsReadAsRegistered(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, strings.NewReplacer("NAME", "plain.flow", "SUMMARY", "").Replace(exampleDocument))
+	for path, want := range map[string]string{"/": "Version 1.0.0", "/search?q=plain": "1.0.0", "/workflows/plain.flow/launch": "1.0.0, latest"} {
+		page := b.member.get(t, path)
+		page.says(t, http.StatusOK, want)
+		require.NotContains(t, page.body, "v1.0.0", path)
+	}
+}

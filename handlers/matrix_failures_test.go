@@ -31,10 +31,13 @@ func failureRows() []row {
 		form("/breakers/{id}/reset", "/breakers/{breaker}/reset", "", auth.ExecutionLaunch, moved).object(),
 		write("POST", "/breakers/{breaker_id}/reset", "/breakers/{breaker}/reset", `{"reason": "mended"}`, auth.ExecutionLaunch, ok).object(),
 		form("/dead-letters/dismiss", "/dead-letters/dismiss", "newest="+absent[1:], auth.ExecutionLaunch, moved),
+		write("POST", "/dead-letters/dismiss", "/dead-letters/dismiss", `{"newest": "`+absent[1:]+`"}`, auth.ExecutionLaunch, ok),
 		gone(form("/dead-letters/{id}/dismiss", "/dead-letters"+absent+"/dismiss", "", "", 0)),
 		gone(write("POST", "/dead-letters/{letter_id}/dismiss", "/dead-letters"+absent+"/dismiss", "{}", "", 0)),
 		gone(form("/dead-deliveries/{id}/requeue", "/dead-deliveries/1/requeue", "", "", 0)),
 		gone(write("POST", "/dead-deliveries/{delivery_id}/requeue", "/dead-deliveries/1/requeue", "{}", "", 0)),
+		gone(form("/dead-deliveries/{id}/dismiss", "/dead-deliveries/1/dismiss", "", "", 0)),
+		gone(write("POST", "/dead-deliveries/{delivery_id}/dismiss", "/dead-deliveries/1/dismiss", "{}", "", 0)),
 		form("/retry-budgets", "/retry-budgets", "version=0&do=remove", auth.QuotaWrite, moved).at(tenant),
 		write("PUT", "/retry-budgets/tenant", "/retry-budgets/tenant", `{"version": 0}`, auth.QuotaWrite, ok).at(tenant),
 	}

@@ -244,6 +244,12 @@ func TestSessionsOnTheAccountPage(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, phone.status(t, "/account"), "ended from the desk")
 	account := header(train).get(t, "/account")
 	account.says(t, http.StatusOK, `<span class="stack-label muted">Signed in </span>`, `<span class="stack-label muted">Last seen </span>`)
+	for _, s := range list.Sessions {
+		if !s.Current { // that of the phone has ended
+			account.says(t, http.StatusOK, `data-dialog="end-`+s.ID+`"`, `<dialog class="dialog" id="end-`+s.ID+`"`)
+		}
+	}
+	require.NotContains(t, account.body, `<form class="row-actions"`, "every session asks before it ends")
 	require.Equal(t, http.StatusSeeOther, desk.do(t, http.MethodPost, "/account/sessions/end", "").StatusCode)
 	require.Empty(t, desk.cookies["flowforge_session"])
 	require.Equal(t, http.StatusSeeOther, train.status(t, "/account"), "signed out everywhere")

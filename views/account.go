@@ -71,6 +71,7 @@ type AccountRole struct{ Role, About, Where, From string }
 
 // AccountSession is a browser session of the user.
 type AccountSession struct {
+	ID      string
 	Browser string // "Firefox on Linux"
 	Agent   string // in full
 	Address string
@@ -80,6 +81,20 @@ type AccountSession struct {
 	Ends    ui.Moment
 	Current bool
 	EndURL  string
+}
+
+// dialog is the id of the dialog that asks before the session is ended.
+func (s AccountSession) dialog() string { return "end-" + s.ID }
+
+func (s AccountSession) confirmation() ui.Confirmation {
+	c := ui.Confirmation{
+		ID: s.dialog(), Title: "End the session of " + s.Browser + "?", Text: "Signs out " + s.Browser + " at " + s.Address + ".",
+		Keep: "Keep it", Button: "End the session", URL: s.EndURL,
+	}
+	if s.Current {
+		c.Title, c.Text, c.Keep, c.Button = "Sign out?", "Ends the session of this browser.", "Stay signed in", "Sign out"
+	}
+	return c
 }
 
 // AccountKeys is the page of API keys.

@@ -40,6 +40,11 @@ func DeliveryRequeueURL(id string) string {
 	return "/dead-deliveries/" + url.PathEscape(id) + "/requeue"
 }
 
+// DeliveryDismissURL dismisses a delivery by POST.
+func DeliveryDismissURL(id string) string {
+	return "/dead-deliveries/" + url.PathEscape(id) + "/dismiss"
+}
+
 // BreakersURL lists the circuit breakers of the project.
 func BreakersURL() string { return "/breakers" }
 
@@ -108,12 +113,24 @@ type DeadLetterLine struct {
 
 // DeliveryLine is an undelivered event.
 type DeliveryLine struct {
+	ID        string
 	What, URL string
 	Sub       string
-	Tries     string
 	Message   string
 	When      ui.Moment
-	RequeueTo string
+	RequeueTo string // POST; "" without permission, like DismissTo
+	DismissTo string
+}
+
+// dialog is the id of the dialog that asks before the event is dismissed.
+func (d DeliveryLine) dialog() string { return "dismiss-delivery-" + d.ID }
+
+func (d DeliveryLine) confirmation() ui.Confirmation {
+	return ui.Confirmation{
+		ID: d.dialog(), Title: "Dismiss this event?",
+		Text: d.What + " is never delivered: FlowForge does not send the messages about the end of the execution, and does not launch the workflows that wait for it. This cannot be undone.",
+		Keep: "Keep it", Button: "Dismiss", URL: d.DismissTo,
+	}
 }
 
 // Breakers is the page of the circuit breakers.

@@ -94,6 +94,7 @@ type NotificationRow struct {
 	Detail       string
 	At           ui.Moment
 	RedeliverURL string // "" without permission, or while it is being sent
+	Redeliver    string // label of the button
 }
 
 // Notification is the page of a message.

@@ -164,6 +164,8 @@ func TestCommandLine(t *testing.T) {
 	s.testLogs(t, id)
 	s.testCancel(t)
 	s.testConsumers(t, id)
+	s.testFailures(t)
+	s.testNotifications(t)
 	s.testReports(t, dir)
 	s.testInbox(t)
 	s.testLogin(t)

@@ -63,7 +63,7 @@ func newRootCommand() *cobra.Command {
 	group(root, "workflows", "Workflows and executions:",
 		append(newPythonCommands(), newApplyCommand(), newLaunchCommand(), newOptionsCommand(), newPresetCommand(), newSweepCommand(), newScheduleCommand(), newBackfillCommand(), newTriggerCommand(), newEventsCommand(), newSubmitCommand(), newGetCommand(), newListCommand(), newLabelCommand(), newCompareCommand(), newDiffCommand(), newLineageCommand(), newModelCommand(), newDatasetCommand(), newReportCommand(), newLogsCommand(), newWhyCommand())...)
 	group(root, "control", "Control executions:",
-		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newDeleteCommand(), newNodeCommand())
+		newCancelCommand(), newPauseCommand(), newUnpauseCommand(), newResumeCommand(), newDeleteCommand(), newNodeCommand(), newFailuresCommand())
 	group(root, "resources", "Limits, storage, connections, pools and notifications:", newQuotaCommand(), newSemaphoresCommand(), newConnectionCommand(), newSecretCommand(), newSecretStoreCommand(), newPoolCommand(), newNotificationCommand(), newInboxCommand(), newMetaflowCommand(), newGCCommand())
 	group(root, "server", "Server:", newServeCommand(), newWorkerCommand(), newBackupCommand(), newRestoreCommand(), newMigrateCommand(), newSecretsCommand(), newLoginCommand())
 	root.AddCommand(newRunnerCommand(), newTaskCommand(), newInstallCommand(), newMembersCommand(), newClickHouseEngineCommand())

@@ -45,8 +45,10 @@ func newNotificationCommand() *cobra.Command {
 	list.Flags().String("state", "", "only messages in this state: PENDING, DELIVERED, FAILED or MUTED")
 	list.Flags().Int("limit", 50, "number of messages")
 	list.Flags().Bool("json", false, "print the API response as JSON")
-	again := &cobra.Command{Use: "redeliver ID", Short: "Send a message again", Args: arguments("ID"), RunE: runNotificationRedeliver}
-	for _, c := range []*cobra.Command{rules, set, remove, list, again} {
+	again := &cobra.Command{Use: "redeliver ID", Short: "Send a message again, or now if it waits for its next attempt", Args: arguments("ID"), RunE: runNotificationRedeliver}
+	channels := &cobra.Command{Use: "channels", Short: "List the channels of the project, and whether they receive messages", Args: arguments(), RunE: runNotificationChannels}
+	channels.Flags().Bool("json", false, "print the API response as JSON")
+	for _, c := range []*cobra.Command{rules, set, remove, channels, list, again} {
 		addClientFlags(c)
 		cmd.AddCommand(c)
 	}
@@ -103,10 +105,12 @@ func runNotificationSet(cmd *cobra.Command, args []string) error {
 	in.Channels, _ = flags.GetStringArray("channel")
 	in.Workflows, _ = flags.GetStringArray("workflow")
 	in.SlowFactor, _ = flags.GetFloat64("slow-factor")
-	waiting, _ := flags.GetDuration("waiting")
-	in.WaitingSeconds = int(waiting / time.Second)
-	deadline, _ := flags.GetDuration("deadline")
-	in.DeadlineSeconds = int(deadline / time.Second)
+	if in.WaitingSeconds, err = secondsOf(cmd, "waiting"); err != nil {
+		return err
+	}
+	if in.DeadlineSeconds, err = secondsOf(cmd, "deadline"); err != nil {
+		return err
+	}
 	in.Timezone, _ = flags.GetString("timezone")
 	in.Disabled, _ = flags.GetBool("disabled")
 	if quiet, _ := flags.GetString("quiet"); quiet != "" {
@@ -116,8 +120,10 @@ func runNotificationSet(cmd *cobra.Command, args []string) error {
 		}
 		in.QuietFrom, in.QuietTo = strings.TrimSpace(from), strings.TrimSpace(to)
 	}
-	if mute, _ := flags.GetDuration("mute"); mute > 0 {
-		in.MutedUntil = new(time.Now().Add(mute).UTC())
+	if mute, err := secondsOf(cmd, "mute"); err != nil {
+		return err
+	} else if mute > 0 {
+		in.MutedUntil = new(time.Now().Add(time.Duration(mute) * time.Second).UTC())
 	}
 	if len(in.Events) == 0 || len(in.Channels) == 0 {
 		return fmt.Errorf("set at least one --event and one --channel")
@@ -128,6 +134,18 @@ func runNotificationSet(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Saved the notification rule %s.\n", out.Name)
 	return nil
+}
+
+// secondsOf returns the value of a flag in seconds, and 0 without the flag.
+func secondsOf(cmd *cobra.Command, flag string) (int, error) {
+	d, err := cmd.Flags().GetDuration(flag)
+	if err != nil || !cmd.Flags().Changed(flag) {
+		return 0, err
+	}
+	if d < time.Second || d%time.Second != 0 {
+		return 0, fmt.Errorf("--%s %s: enter whole seconds, at least one, such as 10m", flag, d)
+	}
+	return int(d / time.Second), nil
 }
 
 func runNotificationDelete(cmd *cobra.Command, args []string) error {
@@ -162,9 +180,45 @@ func runNotificationList(cmd *cobra.Command, _ []string) error {
 		return printIndented(out, list.Notifications)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tCREATED\tSTATE\tCHANNEL\tMESSAGE\tRESULT")
+	fmt.Fprintln(table, "ID\tCREATED\tSTATE\tNEXT ATTEMPT\tCHANNEL\tMESSAGE\tRESULT")
 	for _, n := range list.Notifications {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.CreatedAt.Format("2006-01-02 15:04:05"), n.State, n.Channel, n.Title, n.Reason)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, timeText(&n.CreatedAt), n.State, timeText(n.NextAt), n.Channel, n.Title, n.Reason)
+	}
+	return table.Flush()
+}
+
+// timeText is a time in the zone of this machine; "" for none.
+func timeText(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.Local().Format("2006-01-02 15:04:05")
+}
+
+func runNotificationChannels(cmd *cobra.Command, _ []string) error {
+	c, err := newClient(cmd)
+	if err != nil {
+		return err
+	}
+	var list contract.NotificationChannelList
+	if err := c.call(cmd.Context(), http.MethodGet, notificationsPath+"/channels", nil, &list); err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
+		return printIndented(out, list.Channels)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tKIND\tSTATE\tDELIVERED\tFAILED\tPAUSED UNTIL\tERROR")
+	for _, ch := range list.Channels {
+		state := "unused"
+		switch {
+		case ch.Failures > 0:
+			state = "failing"
+		case ch.DeliveredAt != nil:
+			state = "working"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", ch.Name, ch.Kind, state, timeText(ch.DeliveredAt), timeText(ch.FailedAt), timeText(ch.PausedUntil), ch.Error)
 	}
 	return table.Flush()
 }

@@ -26,6 +26,9 @@ func triggerWhen(cmd *cobra.Command, in *contract.TriggerInput) error {
 	if kinds != 1 {
 		return errors.New("set what the trigger waits for: one of --after, --artifact, --dataset, --model, --event, --webhook, --http, --s3 and --all")
 	}
+	if err := checkTriggerFlags(cmd, in.Kind, source); err != nil {
+		return err
+	}
 	text := func(flag string) string { v, _ := flags.GetString(flag); return v }
 	switch in.Kind {
 	case "webhook":

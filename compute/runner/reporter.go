@@ -38,7 +38,7 @@ type deliver func(context.Context, *connect.Request[flowforgev1.DeliverRequest])
 
 // reporter sends the reports of all attempts to the server: at once when no call is in
 // flight, together during a call. It repeats a failed call unchanged until the server
-// accepts it.
+// accepts it, except for reports that the server rejects as invalid or too large.
 type reporter struct {
 	request deliver
 	logger  *slog.Logger
@@ -203,8 +203,11 @@ func (c *reporter) deliver(ctx context.Context, reports []*flowforgev1.AttemptRe
 			}
 			return results, true
 		}
-		if connect.CodeOf(err) == connect.CodeInvalidArgument {
+		switch connect.CodeOf(err) { //nolint:exhaustive // a retry can change the others
+		case connect.CodeInvalidArgument:
 			return c.deliverSingly(ctx, reports, err)
+		case connect.CodeResourceExhausted:
+			return c.deliverSmaller(ctx, reports, err)
 		}
 		if time.Since(begin) >= unreachableAfter && !c.away.Swap(true) {
 			c.logger.Warn("The server is not responding; results and logs are kept on disk until it does.", "error", err)

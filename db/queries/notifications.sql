@@ -8,12 +8,12 @@ SELECT * FROM notification_rules WHERE project_id = @project_id AND lower(name) 
 SELECT count(*) FROM notification_rules WHERE project_id = @project_id;
 
 -- name: InsertNotificationRule :exec
-INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds)
-VALUES (@id, @tenant_id, @project_id, @name, @events, @workflows, @channels, @slow_factor, @waiting_seconds, @quiet_from, @quiet_to, @timezone, @enabled, @enabled_at, @muted_until, @created_at, @created_by, @updated_at, @updated_by, @deadline_seconds);
+INSERT INTO notification_rules (id, tenant_id, project_id, name, events, workflows, channels, slow_factor, waiting_seconds, quiet_from, quiet_to, timezone, enabled, enabled_at, muted_until, created_at, created_by, updated_at, updated_by, deadline_seconds, added)
+VALUES (@id, @tenant_id, @project_id, @name, @events, @workflows, @channels, @slow_factor, @waiting_seconds, @quiet_from, @quiet_to, @timezone, @enabled, @enabled_at, @muted_until, @created_at, @created_by, @updated_at, @updated_by, @deadline_seconds, @added);
 
 -- name: UpdateNotificationRule :exec
 UPDATE notification_rules SET name = @name, events = @events, workflows = @workflows, channels = @channels, slow_factor = @slow_factor, waiting_seconds = @waiting_seconds, deadline_seconds = @deadline_seconds,
-    quiet_from = @quiet_from, quiet_to = @quiet_to, timezone = @timezone, enabled = @enabled, enabled_at = @enabled_at, muted_until = @muted_until,
+    quiet_from = @quiet_from, quiet_to = @quiet_to, timezone = @timezone, enabled = @enabled, enabled_at = @enabled_at, muted_until = @muted_until, added = @added,
     updated_at = @updated_at, updated_by = @updated_by
 WHERE id = @id;
 
@@ -33,10 +33,8 @@ VALUES (@id, @tenant_id, @project_id, @rule_id, @rule_name, @channel, @event, @o
 ON CONFLICT ON CONSTRAINT notifications_once_key DO NOTHING;
 
 -- name: KnownOccurrences :many
--- Returns those of the occurrences for which each channel of a rule has a message.
-SELECT occurrence FROM notifications
-WHERE rule_id = @rule_id AND channel = ANY(@channels::text[]) AND occurrence = ANY(@occurrences::text[])
-GROUP BY occurrence HAVING count(*) = cardinality(@channels::text[]);
+-- Returns the channels that have a message of a rule about one of the occurrences.
+SELECT occurrence, channel FROM notifications WHERE rule_id = @rule_id AND occurrence = ANY(@occurrences::text[]);
 
 -- name: NextNotification :one
 -- Returns when the next notification is due and its channel accepts it.
@@ -82,23 +80,28 @@ ON CONFLICT (project_id, name) DO UPDATE SET failures = c.failures + 1, failed_a
     open_until = CASE WHEN c.failures + 1 >= @opens_after::integer THEN @open_until::timestamptz ELSE c.open_until END;
 
 -- name: ListNotifications :many
-SELECT * FROM notifications
-WHERE project_id = @project_id
-    AND (@state::text = '' OR state = @state)
-    AND (sqlc.narg(before)::uuid IS NULL OR id < sqlc.narg(before))
-ORDER BY id DESC LIMIT @row_limit;
+SELECT sqlc.embed(n), c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
+WHERE n.project_id = @project_id
+    AND (@state::text = '' OR n.state = @state)
+    AND (sqlc.narg(before)::uuid IS NULL OR n.id < sqlc.narg(before))
+ORDER BY n.id DESC LIMIT @row_limit;
 
 -- name: CountNotifications :many
 SELECT state, count(*) AS n FROM notifications WHERE project_id = @project_id AND state <> 'DELIVERED' GROUP BY state;
 
 -- name: GetNotification :one
-SELECT * FROM notifications WHERE id = @id;
+SELECT sqlc.embed(n), c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
+WHERE n.id = @id;
 
 -- name: LockNotification :one
 SELECT * FROM notifications WHERE id = @id FOR UPDATE;
 
 -- name: RedeliverNotification :exec
 UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || @actor::text || '.', attempts = 0, due_at = @now, settled_at = NULL WHERE id = @id;
+
+-- name: CloseCircuit :execrows
+-- Lets messages through to a channel that receives none after failures. The next failure opens the circuit again.
+UPDATE notification_channels SET open_until = NULL WHERE project_id = @project_id AND name = @name AND open_until > @now::timestamptz;
 
 -- name: FailedNotifications :many
 SELECT id FROM notifications WHERE project_id = @project_id AND state = 'FAILED' ORDER BY id DESC LIMIT @row_limit;
@@ -166,7 +169,7 @@ ORDER BY e.id LIMIT @row_limit;
 
 -- name: PendingApprovals :many
 -- Returns the nodes of a project that have waited for a user since a time, by execution and node.
-SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at
+SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, COALESCE(n.reason ->> 'message', '')::text AS question, n.started_at
 FROM executions e
 JOIN nodes n ON n.execution_id = e.id
 WHERE e.project_id = @project_id AND (e.id, n.node_index) > (@after_execution::uuid, @after_node::integer)

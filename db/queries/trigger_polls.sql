@@ -81,3 +81,18 @@ SELECT key FROM trigger_objects WHERE trigger_id = @trigger_id AND condition = @
 
 -- name: ForgetObjects :exec
 DELETE FROM trigger_objects WHERE trigger_id = @trigger_id AND condition = @condition AND key = ANY (@keys::text[]);
+
+-- name: NoteBucket :execrows
+-- Stores which objects a trigger lists.
+UPDATE trigger_polls SET cursor = @cursor WHERE trigger_id = @trigger_id AND condition = @condition AND turn = @turn;
+
+-- name: ChangeBucket :one
+-- Stores that a trigger lists other objects, because its connection leads to another bucket. What it knew about the
+-- former ones is forgotten, and the first complete list causes no events.
+WITH held AS (
+    UPDATE trigger_polls p SET cursor = @cursor, epoch = @epoch, baseline = true WHERE p.trigger_id = @trigger_id AND p.condition = @condition AND p.turn = @turn
+    RETURNING p.trigger_id, p.condition
+), gone AS (
+    DELETE FROM trigger_objects o USING held h WHERE o.trigger_id = h.trigger_id AND o.condition = h.condition
+)
+SELECT count(*) FROM held;

@@ -167,7 +167,7 @@ operators:
 		return page.DeadLetters
 	}
 	dismiss := func(class protect.Class, newest uuid.UUID) {
-		n, err := b.engine.DeadLetters.DismissAll(b.ctx, class, newest)
+		n, err := b.engine.DeadLetters.DismissAll(b.ctx, class, newest, "known")
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	}
@@ -176,14 +176,18 @@ operators:
 	left := list("", 2, 2)
 	dismiss("", left[1].ID)
 	require.Equal(t, left[0].ID, list("", 1, 1)[0].ID, "a newer one stays")
+	_, err := b.engine.DeadLetters.DismissAll(b.ctx, "unknown", left[0].ID, "")
+	require.Equal(t, "class", apperr.FieldsOf(err)[0].Path)
+	_, err = b.engine.DeadLetters.List(b.ctx, execution.DeadLetterFilter{Class: "unknown"})
+	require.Equal(t, "class", apperr.FieldsOf(err)[0].Path)
 	var n int
-	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'dead_letter.put_away'").Scan(&n))
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'dead_letter.put_away' AND reason = 'known'").Scan(&n))
 	require.Equal(t, 2, n)
 }
 
-func TestDeadDeliveryIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
+// deadDelivery launches an execution, and gives up the job that reports its end.
+func deadDelivery(t *testing.T, b *testBundle) (uuid.UUID, int64) {
+	t.Helper()
 	id := b.launch("name: told\nversion: 1.0.0\noperators: [{name: a, type: noop}]", nil)
 	b.finish(id)
 	require.Eventually(t, func() bool {
@@ -195,6 +199,28 @@ func TestDeadDeliveryIsTriedAgain(t *testing.T) {
 	require.NoError(t, b.pool.QueryRow(b.ctx, `UPDATE river_job SET state = 'discarded', attempt = max_attempts,
 		errors = ARRAY['{"at": "2026-01-01T00:00:00Z", "attempt": 25, "error": "no receiver", "trace": ""}'::jsonb]
 		WHERE kind = 'finished' RETURNING id`).Scan(&job))
+	return id, job
+}
+
+func TestDeadDeliveryIsDismissed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, job := deadDelivery(t, b)
+	require.NoError(t, b.engine.DeadLetters.DismissDelivery(b.ctx, job, "the receiver is gone"))
+	list, err := b.engine.DeadLetters.Deliveries(b.ctx)
+	require.NoError(t, err)
+	require.Empty(t, list)
+	require.True(t, apperr.Is(b.engine.DeadLetters.DismissDelivery(b.ctx, job, ""), apperr.NotFound))
+	require.True(t, apperr.Is(b.engine.DeadLetters.Redeliver(b.ctx, job, ""), apperr.NotFound))
+	var reason string
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT reason FROM audit_log WHERE action = 'delivery.dismiss'").Scan(&reason))
+	require.Equal(t, "the receiver is gone", reason)
+}
+
+func TestDeadDeliveryIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, job := deadDelivery(t, b)
 	list, err := b.engine.DeadLetters.Deliveries(b.ctx)
 	require.NoError(t, err)
 	require.Len(t, list, 1)

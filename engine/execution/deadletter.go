@@ -3,6 +3,8 @@ package execution
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -72,6 +74,9 @@ func (s *DeadLetterService) List(ctx context.Context, f DeadLetterFilter) (DeadL
 	if err != nil {
 		return DeadLetterPage{}, err
 	}
+	if err := checkClass(f.Class); err != nil {
+		return DeadLetterPage{}, err
+	}
 	limit := letterPage
 	if f.Limit > 0 {
 		limit = min(f.Limit, maxLetters)
@@ -111,6 +116,18 @@ func deadLetterFromRow(r db.DeadLetter, status string) DeadLetter {
 		l.Failure = *f
 	}
 	return l
+}
+
+// checkClass returns Invalid for an unknown class; "" stands for all.
+func checkClass(class protect.Class) error {
+	if class == "" || slices.Contains(protect.Classes(), class) {
+		return nil
+	}
+	var names []string
+	for _, c := range protect.Classes() {
+		names = append(names, string(c))
+	}
+	return apperr.InvalidFields("The class of failures does not exist.", []apperr.Field{{Path: "class", Message: fmt.Sprintf("%q is not a class of failures. The classes are %s.", string(class), strings.Join(names, ", "))}})
 }
 
 // Get returns an open dead letter. It returns NotFound for a settled one.
@@ -157,9 +174,12 @@ const dismissed = "put_away"
 
 // DismissAll dismisses the dead letters of the caller's project that are not newer than newest: those of
 // a class, or all for "". It returns their number, and requires the permission to launch.
-func (s *DeadLetterService) DismissAll(ctx context.Context, class protect.Class, newest uuid.UUID) (int, error) {
+func (s *DeadLetterService) DismissAll(ctx context.Context, class protect.Class, newest uuid.UUID, reason string) (int, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionLaunch)
 	if err != nil {
+		return 0, err
+	}
+	if err := checkClass(class); err != nil {
 		return 0, err
 	}
 	count := 0
@@ -175,7 +195,7 @@ func (s *DeadLetterService) DismissAll(ctx context.Context, class protect.Class,
 		for i, r := range rows {
 			entries[i] = audit.Entry{
 				Action: "dead_letter." + dismissed, Kind: "dead_letter", ID: r.ID.String(), Name: r.WorkflowName + " " + r.Node, TenantID: r.TenantID, ProjectID: subject.ProjectID,
-				Old: map[string]any{"open": true}, New: map[string]any{"outcome": dismissed},
+				Old: map[string]any{"open": true}, New: map[string]any{"outcome": dismissed}, Reason: clean(reason, maxMessage),
 			}
 		}
 		return audit.RecordAll(ctx, q, entries)
@@ -270,27 +290,50 @@ func (s *DeadLetterService) Deliveries(ctx context.Context) ([]DeadDelivery, err
 // Redeliver retries a failed delivery. It requires the permission to launch in its project.
 // Receivers recognise duplicates by the id of the execution.
 func (s *DeadLetterService) Redeliver(ctx context.Context, id int64, reason string) error {
-	absent := apperr.New(apperr.NotFound, "There is no undelivered event %d.", id)
+	return s.settleDelivery(ctx, id, "delivery.requeue", "waiting", reason, func(tx pgx.Tx) error {
+		_, err := s.enqueuer.JobRetryTx(ctx, tx, id)
+		return err
+	})
+}
+
+// DismissDelivery removes a failed delivery, which is then never retried. It requires the permission to
+// launch in its project.
+func (s *DeadLetterService) DismissDelivery(ctx context.Context, id int64, reason string) error {
+	return s.settleDelivery(ctx, id, "delivery.dismiss", "dismissed", reason, func(tx pgx.Tx) error {
+		n, err := db.DeleteDeadJob(ctx, tx, id)
+		if err == nil && n == 0 {
+			return absentDelivery(id) // another user was faster
+		}
+		return err
+	})
+}
+
+func absentDelivery(id int64) error {
+	return apperr.New(apperr.NotFound, "There is no undelivered event %d. It may have been delivered or dismissed already.", id)
+}
+
+// settleDelivery does something with a failed delivery, and records it in the audit log.
+func (s *DeadLetterService) settleDelivery(ctx context.Context, id int64, action, state, reason string, do func(pgx.Tx) error) error {
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return err
 	}
 	job, err := db.FindDeadJob(ctx, s.pool, deliveryKinds(), id)
 	if db.IsNoRows(err) {
-		return absent
+		return absentDelivery(id)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, job.ProjectID, absent); err != nil {
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionLaunch, job.ProjectID, absentDelivery(id)); err != nil {
 		return err
 	}
 	return db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error {
-		if _, err := s.enqueuer.JobRetryTx(ctx, tx, id); err != nil {
-			return fmt.Errorf("retry delivery %d: %w", id, err)
+		if err := do(tx); err != nil {
+			return fmt.Errorf("%s %d: %w", action, id, err)
 		}
 		return audit.Record(ctx, q, audit.Entry{
-			Action: "delivery.requeue", Kind: "delivery", ID: fmt.Sprint(id), Name: job.Kind + " of " + job.WorkflowName, TenantID: job.TenantID, ProjectID: job.ProjectID,
-			Old: map[string]any{"state": "given up", "attempts": job.Attempt}, New: map[string]any{"state": "waiting"}, Reason: clean(reason, maxMessage),
+			Action: action, Kind: "delivery", ID: fmt.Sprint(id), Name: job.Kind + " of " + job.WorkflowName, TenantID: job.TenantID, ProjectID: job.ProjectID,
+			Old: map[string]any{"state": "given up", "attempts": job.Attempt}, New: map[string]any{"state": state}, Reason: clean(reason, maxMessage),
 		})
 	})
 }

@@ -61,7 +61,7 @@ func (s *Service) overdueMessage(row db.OverdueExecutionsRow, deadline time.Time
 
 func (s *Service) approvalMessage(row db.PendingApprovalsRow) message.Message {
 	return message.Message{
-		Level: message.Info, Title: fmt.Sprintf("%s needs an approval: %s", ExecutionTitle(row.WorkflowName, row.ExecutionName), row.Name),
+		Level: message.Info, Title: fmt.Sprintf("%s needs an approval: %s", ExecutionTitle(row.WorkflowName, row.ExecutionName), row.Name), Text: row.Question,
 		URL: fmt.Sprintf("%s/nodes/%d", s.executionURL(row.ExecutionID), row.NodeIndex), Incident: fmt.Sprintf("approval/%s/%d", row.ExecutionID, row.NodeIndex),
 		Facts: []message.Fact{{Name: "Execution", Value: ExecutionName(row.ExecutionID, row.ExecutionName)}, {Name: "Launched by", Value: row.SubmittedByName}},
 		Data:  map[string]any{"execution_id": row.ExecutionID, "workflow": row.WorkflowName, "node": row.Name, "node_index": row.NodeIndex},

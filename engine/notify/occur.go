@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,37 +24,20 @@ type occurrence struct {
 	compose  func(Event) message.Message
 }
 
-// emit stores the messages of one occurrence for the rules of its project. Repetitions change
+// emit stores the messages of a rule about one occurrence. Repetitions change
 // nothing.
-func (s *Service) emit(ctx context.Context, o occurrence, rules []db.NotificationRule) error {
+func (s *Service) emit(ctx context.Context, o occurrence, rule activeRule) error {
 	now := s.now()
-	for _, rule := range rules {
-		event, ok := o.matches(rule)
-		if !ok {
-			continue
-		}
-		for _, channel := range rule.Channels {
-			if err := s.insertMessage(ctx, o, event, rule, channel, now); err != nil {
-				return err
-			}
+	event, channels := rule.wants(o)
+	for _, channel := range channels {
+		if err := s.insertMessage(ctx, o, event, rule, channel, now); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// matches returns the event about which a rule wants a message.
-func (o occurrence) matches(rule db.NotificationRule) (Event, bool) {
-	if rule.ProjectID != o.project || !covers(rule.Workflows, o.workflow) || o.at.Before(rule.EnabledAt) {
-		return "", false
-	}
-	i := slices.IndexFunc(o.events, func(e Event) bool { return slices.Contains(rule.Events, string(e)) })
-	if i < 0 {
-		return "", false
-	}
-	return o.events[i], true
-}
-
-func (s *Service) insertMessage(ctx context.Context, o occurrence, event Event, rule db.NotificationRule, channel string, now time.Time) error {
+func (s *Service) insertMessage(ctx context.Context, o occurrence, event Event, rule activeRule, channel string, now time.Time) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return fmt.Errorf("make notification id: %w", err)
@@ -93,16 +75,20 @@ func (s *Service) ExecutionEnded(ctx context.Context, id uuid.UUID) error {
 	if err != nil || end == nil {
 		return err
 	}
-	rules, err := s.queries.ListRulesOfEvents(ctx, []string{string(FirstFailure), string(Recovered), string(Failed), string(Slow), string(Succeeded), string(Cancelled)}, &end.ProjectID)
+	rows, err := s.queries.ListRulesOfEvents(ctx, []string{string(FirstFailure), string(Recovered), string(Failed), string(Slow), string(Succeeded), string(Cancelled)}, &end.ProjectID)
 	if err != nil {
 		return fmt.Errorf("find notification rules: %w", err)
+	}
+	rules, err := activeRules(rows)
+	if err != nil {
+		return err
 	}
 	// The factor of Slow differs between rules.
 	for _, rule := range rules {
 		o := occurrence{
 			key: end.Key(), project: end.ProjectID, tenant: end.TenantID, workflow: end.WorkflowName, at: *end.FinishedAt, events: end.Events(rule.SlowFactor), compose: end.Message,
 		}
-		if err := s.emit(ctx, o, []db.NotificationRule{rule}); err != nil {
+		if err := s.emit(ctx, o, rule); err != nil {
 			return err
 		}
 	}

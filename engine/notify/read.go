@@ -28,8 +28,13 @@ type Notification struct {
 	Attempts  int
 	Log       []Attempt // the last attempts, oldest first
 	CreatedAt time.Time
-	DueAt     *time.Time // of the next attempt; nil after the last
+	DueAt     *time.Time // of the next attempt, when the channel accepts messages again; nil after the last
 	SettledAt *time.Time
+}
+
+// Waits reports whether the next attempt of the message is not imminent, so that Redeliver makes a difference.
+func (n Notification) Waits(now time.Time) bool {
+	return n.State == Pending && n.DueAt != nil && n.DueAt.After(now.Add(lease))
 }
 
 // Page is a page of messages, newest first. Next is nil on the last page.
@@ -57,10 +62,10 @@ func (s *Service) List(ctx context.Context, state State, before *uuid.UUID, limi
 	page := Page{Notifications: []Notification{}, Counts: map[State]int{}}
 	if len(rows) > limit {
 		rows = rows[:limit]
-		page.Next = &rows[limit-1].ID
+		page.Next = &rows[limit-1].Notification.ID
 	}
 	for _, row := range rows {
-		n, err := fromRow(row)
+		n, err := fromRow(row.Notification, row.OpenUntil)
 		if err != nil {
 			return Page{}, err
 		}
@@ -88,13 +93,14 @@ func (s *Service) Get(ctx context.Context, id uuid.UUID) (Notification, error) {
 	if err != nil {
 		return Notification{}, fmt.Errorf("get notification %s: %w", id, err)
 	}
-	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.ProjectID, absentMessage(id)); err != nil {
+	if _, err := auth.AuthorizeIn(ctx, auth.ExecutionRead, row.Notification.ProjectID, absentMessage(id)); err != nil {
 		return Notification{}, err
 	}
-	return fromRow(row)
+	return fromRow(row.Notification, row.OpenUntil)
 }
 
-// Redeliver sends a settled message again. It returns Conflict for one that still waits.
+// Redeliver sends a settled message again, and one that waits for its next attempt now. If the channel receives no
+// messages after failures, it receives this one. Redeliver returns Conflict for a message whose next attempt is imminent.
 func (s *Service) Redeliver(ctx context.Context, id uuid.UUID) (Notification, error) {
 	if _, err := auth.SignedIn(ctx); err != nil {
 		return Notification{}, err
@@ -111,7 +117,11 @@ func (s *Service) Redeliver(ctx context.Context, id uuid.UUID) (Notification, er
 		if err != nil {
 			return err
 		}
-		if State(row.State) == Pending {
+		open, err := q.CloseCircuit(ctx, row.ProjectID, row.Channel, s.now())
+		if err != nil {
+			return err
+		}
+		if State(row.State) == Pending && open == 0 && !row.DueAt.After(s.now().Add(lease)) {
 			return apperr.New(apperr.Conflict, "The notification is still being sent. Its next attempt is at %s.", row.DueAt.Format(time.RFC3339))
 		}
 		if err := q.RedeliverNotification(ctx, subject.Name, new(s.now()), id); err != nil {
@@ -129,10 +139,13 @@ func (s *Service) Redeliver(ctx context.Context, id uuid.UUID) (Notification, er
 	return s.Get(ctx, id)
 }
 
-func fromRow(row db.Notification) (Notification, error) {
+func fromRow(row db.Notification, open *time.Time) (Notification, error) {
 	n := Notification{
 		ID: row.ID, Rule: row.RuleName, Channel: row.Channel, Event: Event(row.Event), State: State(row.State), Reason: row.Reason, Attempts: int(row.Attempts),
 		CreatedAt: row.CreatedAt, DueAt: row.DueAt, SettledAt: row.SettledAt,
+	}
+	if n.DueAt != nil && open != nil && open.After(*n.DueAt) {
+		n.DueAt = open
 	}
 	if err := json.Unmarshal(row.Message, &n.Message); err != nil {
 		return n, fmt.Errorf("message of notification %s: %w", row.ID, err)

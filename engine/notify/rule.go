@@ -138,12 +138,10 @@ func unique[T comparable](list []T) []T {
 	return out
 }
 
-// covers reports whether the rule is about a workflow.
-func covers(patterns []string, workflow string) bool {
-	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
-		ok, err := path.Match(p, workflow)
-		return err == nil && ok
-	})
+// covers reports whether a pattern matches the name of a workflow.
+func covers(pattern, workflow string) bool {
+	ok, err := path.Match(pattern, workflow)
+	return err == nil && ok
 }
 
 // Rules returns the rules of the current project by name.
@@ -199,6 +197,9 @@ func (s *Service) Put(ctx context.Context, former string, r Rule) (Rule, error) 
 			return err
 		}
 		before := ruleOf(row)
+		if row.Added, err = addedBy(row, r, now); err != nil {
+			return err
+		}
 		if r.Enabled && !row.Enabled {
 			row.EnabledAt = now
 		}
@@ -206,7 +207,7 @@ func (s *Service) Put(ctx context.Context, former string, r Rule) (Rule, error) 
 		row.UpdatedAt, row.UpdatedBy = now, subject.Name
 		err = q.UpdateNotificationRule(ctx, db.UpdateNotificationRuleParams{
 			ID: row.ID, Name: row.Name, Events: row.Events, Workflows: row.Workflows, Channels: row.Channels, SlowFactor: row.SlowFactor, WaitingSeconds: row.WaitingSeconds, DeadlineSeconds: row.DeadlineSeconds,
-			QuietFrom: row.QuietFrom, QuietTo: row.QuietTo, Timezone: row.Timezone, Enabled: row.Enabled, EnabledAt: row.EnabledAt, MutedUntil: row.MutedUntil,
+			QuietFrom: row.QuietFrom, QuietTo: row.QuietTo, Timezone: row.Timezone, Enabled: row.Enabled, EnabledAt: row.EnabledAt, MutedUntil: row.MutedUntil, Added: row.Added,
 			UpdatedAt: row.UpdatedAt, UpdatedBy: row.UpdatedBy,
 		})
 		if err != nil {
@@ -232,7 +233,7 @@ func (s *Service) insert(ctx context.Context, q *db.Queries, subject auth.Subjec
 	if err != nil {
 		return fmt.Errorf("make rule id: %w", err)
 	}
-	row := db.NotificationRule{ID: id, TenantID: subject.TenantID, ProjectID: subject.ProjectID, EnabledAt: now, CreatedAt: now, CreatedBy: subject.Name, UpdatedAt: now, UpdatedBy: subject.Name}
+	row := db.NotificationRule{ID: id, TenantID: subject.TenantID, ProjectID: subject.ProjectID, EnabledAt: now, Added: []byte("{}"), CreatedAt: now, CreatedBy: subject.Name, UpdatedAt: now, UpdatedBy: subject.Name}
 	r.apply(&row)
 	if err := q.InsertNotificationRule(ctx, db.InsertNotificationRuleParams(row)); err != nil {
 		return taken(err, r.Name)

@@ -25,7 +25,7 @@ func (s *Service) sampleOf(event Event) message.Message {
 			ID: id, WorkflowName: workflow, Version: "1.4.0", Name: "nightly, " + start.Format("2006-01-02 15:04"), SubmittedByName: person, CreatedAt: start, Status: "RUNNING", Total: 5, Ended: 3,
 		}, now, "UTC")
 	case Approval:
-		m = s.approvalMessage(db.PendingApprovalsRow{ExecutionID: id, WorkflowName: workflow, SubmittedByName: person, NodeIndex: 3, Name: "release"})
+		m = s.approvalMessage(db.PendingApprovalsRow{ExecutionID: id, WorkflowName: workflow, SubmittedByName: person, NodeIndex: 3, Name: "release", Question: "Release the model to production?"})
 	case SchedulePaused:
 		m = s.pausedMessage(db.PausedSchedulesRow{ID: id, Name: "nightly", WorkflowName: workflow, Message: "Paused after 5 failed runs in a row."})
 	case TriggerPaused:

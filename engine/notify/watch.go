@@ -24,12 +24,12 @@ const (
 // their deadline, about schedules and triggers that are paused or launch nothing, and about stages of models. It
 // reports whether there are rules about them.
 func (s *Service) watch(ctx context.Context) (rules bool, err error) {
-	finders := map[Event]func(context.Context, db.NotificationRule) error{
+	finders := map[Event]func(context.Context, activeRule) error{
 		Waiting: s.watchWaiting, Overdue: s.watchOverdue, Approval: s.watchApprovals, SchedulePaused: s.watchSchedules, TriggerPaused: s.watchTriggers, StageChanged: s.watchStages,
-		ScheduleRefused: func(ctx context.Context, rule db.NotificationRule) error {
+		ScheduleRefused: func(ctx context.Context, rule activeRule) error {
 			return s.watchStreaks(ctx, rule, ScheduleRefused, "schedule.refuse", s.refusedMessage)
 		},
-		TriggerFailed: func(ctx context.Context, rule db.NotificationRule) error {
+		TriggerFailed: func(ctx context.Context, rule activeRule) error {
 			return s.watchStreaks(ctx, rule, TriggerFailed, "trigger.fail", s.failedMessage)
 		},
 	}
@@ -41,7 +41,11 @@ func (s *Service) watch(ctx context.Context) (rules bool, err error) {
 	if err != nil {
 		return true, fmt.Errorf("find notification rules: %w", err)
 	}
-	for _, rule := range rows {
+	active, err := activeRules(rows)
+	if err != nil {
+		return true, err
+	}
+	for _, rule := range active {
 		for event, find := range finders {
 			if !slices.Contains(rule.Events, string(event)) {
 				continue
@@ -56,7 +60,7 @@ func (s *Service) watch(ctx context.Context) (rules bool, err error) {
 
 // eachPage reads all rows in pages, and stores a message for each row that has none yet. The
 // function read returns the rows after the given one, or the first rows for nil.
-func eachPage[R any](ctx context.Context, s *Service, rule db.NotificationRule, read func(after *R) ([]R, error), occurrenceOf func(R) occurrence) error {
+func eachPage[R any](ctx context.Context, s *Service, rule activeRule, read func(after *R) ([]R, error), occurrenceOf func(R) occurrence) error {
 	var last *R
 	for {
 		rows, err := read(last)
@@ -78,10 +82,10 @@ func eachPage[R any](ctx context.Context, s *Service, rule db.NotificationRule, 
 }
 
 // emitNew stores the messages of those occurrences that do not have them yet.
-func (s *Service) emitNew(ctx context.Context, rule db.NotificationRule, found []occurrence) error {
+func (s *Service) emitNew(ctx context.Context, rule activeRule, found []occurrence) error {
 	found = slices.DeleteFunc(found, func(o occurrence) bool {
-		_, ok := o.matches(rule)
-		return !ok
+		_, channels := rule.wants(o)
+		return len(channels) == 0
 	})
 	if len(found) == 0 {
 		return nil
@@ -90,25 +94,30 @@ func (s *Service) emitNew(ctx context.Context, rule db.NotificationRule, found [
 	for i, o := range found {
 		keys[i] = o.key
 	}
-	known, err := s.queries.KnownOccurrences(ctx, rule.ID, rule.Channels, keys)
+	rows, err := s.queries.KnownOccurrences(ctx, rule.ID, keys)
 	if err != nil {
 		return fmt.Errorf("find messages of rule %s: %w", rule.Name, err)
 	}
+	known := make(map[db.KnownOccurrencesRow]bool, len(rows))
+	for _, row := range rows {
+		known[row] = true
+	}
 	for _, o := range found {
-		if slices.Contains(known, o.key) {
+		_, channels := rule.wants(o)
+		if !slices.ContainsFunc(channels, func(c string) bool { return !known[db.KnownOccurrencesRow{Occurrence: o.key, Channel: c}] }) {
 			continue
 		}
-		if err := s.emit(ctx, o, []db.NotificationRule{rule}); err != nil {
+		if err := s.emit(ctx, o, rule); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Service) watchWaiting(ctx context.Context, rule db.NotificationRule) error {
+func (s *Service) watchWaiting(ctx context.Context, rule activeRule) error {
 	now := s.now()
 	before := now.Add(-time.Duration(rule.WaitingSeconds) * time.Second)
-	since := later(rule.EnabledAt, now.Add(-lookBack))
+	since := later(rule.since(Waiting), now.Add(-lookBack))
 	read := func(after *db.WaitingExecutionsRow) ([]db.WaitingExecutionsRow, error) {
 		var id uuid.UUID
 		if after != nil {
@@ -130,9 +139,9 @@ func (s *Service) watchWaiting(ctx context.Context, rule db.NotificationRule) er
 
 // watchOverdue stores the messages about executions that have not finished within the deadline of the
 // rule after their scheduled time or, without one, their launch.
-func (s *Service) watchOverdue(ctx context.Context, rule db.NotificationRule) error {
+func (s *Service) watchOverdue(ctx context.Context, rule activeRule) error {
 	now, deadline := s.now(), time.Duration(rule.DeadlineSeconds)*time.Second
-	since := later(rule.EnabledAt.Add(-deadline), now.Add(-lookBack))
+	since := later(rule.since(Overdue).Add(-deadline), now.Add(-lookBack))
 	read := func(after *db.OverdueExecutionsRow) ([]db.OverdueExecutionsRow, error) {
 		var id uuid.UUID
 		if after != nil {
@@ -153,8 +162,8 @@ func (s *Service) watchOverdue(ctx context.Context, rule db.NotificationRule) er
 	})
 }
 
-func (s *Service) watchApprovals(ctx context.Context, rule db.NotificationRule) error {
-	since := later(rule.EnabledAt, s.now().Add(-lookBack)) // messages about earlier ones may have been removed
+func (s *Service) watchApprovals(ctx context.Context, rule activeRule) error {
+	since := later(rule.since(Approval), s.now().Add(-lookBack)) // messages about earlier ones may have been removed
 	read := func(after *db.PendingApprovalsRow) ([]db.PendingApprovalsRow, error) {
 		execution, node := uuid.UUID{}, int32(0)
 		if after != nil {
@@ -176,8 +185,8 @@ func (s *Service) watchApprovals(ctx context.Context, rule db.NotificationRule) 
 	})
 }
 
-func (s *Service) watchSchedules(ctx context.Context, rule db.NotificationRule) error {
-	since := later(rule.EnabledAt, s.now().Add(-lookBack))
+func (s *Service) watchSchedules(ctx context.Context, rule activeRule) error {
+	since := later(rule.since(SchedulePaused), s.now().Add(-lookBack))
 	read := func(after *db.PausedSchedulesRow) ([]db.PausedSchedulesRow, error) {
 		var id uuid.UUID
 		if after != nil {
@@ -199,8 +208,8 @@ func (s *Service) watchSchedules(ctx context.Context, rule db.NotificationRule) 
 	})
 }
 
-func (s *Service) watchTriggers(ctx context.Context, rule db.NotificationRule) error {
-	since := later(rule.EnabledAt, s.now().Add(-lookBack))
+func (s *Service) watchTriggers(ctx context.Context, rule activeRule) error {
+	since := later(rule.since(TriggerPaused), s.now().Add(-lookBack))
 	read := func(after *db.PausedTriggersRow) ([]db.PausedTriggersRow, error) {
 		var id uuid.UUID
 		if after != nil {
@@ -223,8 +232,8 @@ func (s *Service) watchTriggers(ctx context.Context, rule db.NotificationRule) e
 
 // watchStreaks stores the messages about streaks in which nothing was launched. The audit log has the first of
 // each streak, as the given action.
-func (s *Service) watchStreaks(ctx context.Context, rule db.NotificationRule, event Event, action string, compose func(db.FailureStreaksRow) message.Message) error {
-	since := later(rule.EnabledAt, s.now().Add(-lookBack))
+func (s *Service) watchStreaks(ctx context.Context, rule activeRule, event Event, action string, compose func(db.FailureStreaksRow) message.Message) error {
+	since := later(rule.since(event), s.now().Add(-lookBack))
 	read := func(after *db.FailureStreaksRow) ([]db.FailureStreaksRow, error) {
 		var id uuid.UUID
 		if after != nil {
@@ -244,8 +253,8 @@ func (s *Service) watchStreaks(ctx context.Context, rule db.NotificationRule, ev
 	})
 }
 
-func (s *Service) watchStages(ctx context.Context, rule db.NotificationRule) error {
-	since := later(rule.EnabledAt, s.now().Add(-lookBack))
+func (s *Service) watchStages(ctx context.Context, rule activeRule) error {
+	since := later(rule.since(StageChanged), s.now().Add(-lookBack))
 	read := func(after *db.ModelStageChangesRow) ([]db.ModelStageChangesRow, error) {
 		var id uuid.UUID
 		if after != nil {

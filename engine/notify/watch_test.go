@@ -37,8 +37,9 @@ func TestAnApprovalIsReportedOnce(t *testing.T) {
 		VALUES ($1, $2, $3, $4, $4, 'digits.train', '1.0.0', 'RUNNING', 50, '{}', $4, 'ada', $5, 1, 0, 0, 1, 1)`,
 		id, auth.LocalTenant, auth.LocalProject, uuid.New(), b.clock.now())
 	b.exec(`INSERT INTO nodes (execution_id, node_index, name, level, state, pending_dependencies, attempt, reason, started_at)
-		VALUES ($1, 0, 'review', 0, 'RUNNING', 0, 1, '{"code": "APPROVAL"}', $2)`, id, b.clock.now())
+		VALUES ($1, 0, 'review', 0, 'RUNNING', 0, 1, '{"code": "APPROVAL", "message": "Release the model?"}', $2)`, id, b.clock.now())
 	require.Equal(t, 1, b.watched())
+	require.Equal(t, "Release the model?", b.messages()[0].Message.Text)
 	b.clock.add(notify.KeepMessages + time.Hour)
 	b.exec("DELETE FROM notifications") // as the loop does with old ones
 	require.Zero(t, b.watched())
@@ -83,4 +84,54 @@ func TestAPausedScheduleIsReportedOnce(t *testing.T) {
 	b.clock.add(time.Minute)
 	b.exec("UPDATE schedules SET updated_at = $1, resumed_at = $1, reason = 'workflow'", b.clock.now())
 	require.Equal(t, 2, b.watched(), "a person registered a definition that declares it as paused")
+}
+
+// TestAdditionsToARuleStartWithTheChange: an event, a workflow or a channel that a user adds to a rule causes no
+// messages about what happened before, and the parts that the rule had lose none.
+func TestAdditionsToARuleStartWithTheChange(t *testing.T) {
+	t.Parallel()
+	b, r := setup(t), newReceiver(t)
+	b.webhook("portal", r)
+	b.webhook("oncall", r)
+	refused := func(workflow string) {
+		b.clock.add(time.Minute)
+		b.exec(`INSERT INTO audit_log (id, tenant_id, project_id, actor_kind, actor, action, object_kind, object_id, object_name, new_value, at)
+			VALUES ($1, $2, $3, 'system', 'system', 'schedule.refuse', 'schedule', $4, 'nightly', jsonb_build_object('workflow', $5::text), $6)`,
+			uuid.Must(uuid.NewV7()), auth.LocalTenant, auth.LocalProject, uuid.NewString(), workflow, b.clock.now())
+	}
+	rule := b.rule(notify.Rule{Name: "nights", Events: []notify.Event{notify.Failed}, Workflows: []string{"a"}, Channels: []string{"portal"}})
+	change := func(do func(*notify.Rule)) {
+		t.Helper()
+		b.clock.add(time.Minute)
+		do(&rule)
+		var err error
+		rule, err = b.service.Put(b.admin, "nights", rule)
+		require.NoError(t, err)
+	}
+	sent := func() (list []string) {
+		b.watched()
+		for _, n := range b.messages() {
+			list = append(list, n.Channel+" "+n.Message.Title)
+		}
+		return list
+	}
+	refused("a")
+	change(func(r *notify.Rule) { r.Events = append(r.Events, notify.ScheduleRefused) })
+	require.Empty(t, sent(), "the event was added later")
+	refused("a")
+	first := sent()
+	require.Len(t, first, 1)
+	refused("b")
+	change(func(r *notify.Rule) { r.Workflows = nil })
+	require.Equal(t, first, sent(), "the workflow was added later")
+	change(func(r *notify.Rule) { r.Channels = append(r.Channels, "oncall") })
+	require.Equal(t, first, sent(), "the channel was added later")
+	refused("b")
+	require.Len(t, sent(), 3, "one message to each channel")
+	change(func(r *notify.Rule) { r.Channels, r.SlowFactor = []string{"oncall", "portal"}, 3 })
+	require.Len(t, sent(), 3)
+	change(func(r *notify.Rule) { r.Enabled = false })
+	refused("a")
+	change(func(r *notify.Rule) { r.Enabled = true })
+	require.Len(t, sent(), 3, "the rule was off")
 }

@@ -34,8 +34,9 @@ type checked struct {
 
 // check fills in the defaults of a spec and returns Invalid with all invalid fields.
 func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (checked, error) {
+	fields := sp.foreign()
 	sp.fill()
-	fields := append(sp.problems(), s.checkObjects(ctx, &sp)...)
+	fields = append(fields, append(sp.problems(), s.checkObjects(ctx, &sp)...)...)
 	if sp.Inputs == nil {
 		sp.Inputs = map[string]any{}
 	}
@@ -66,11 +67,7 @@ func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (che
 
 // problems returns the invalid fields of a spec, without looking up other objects.
 func (sp *Spec) problems() (fields []apperr.Field) {
-	var refuse refuser = func(when bool, field, format string, args ...any) {
-		if when {
-			fields = append(fields, apperr.Field{Path: field, Message: fmt.Sprintf(format, args...)})
-		}
-	}
+	refuse := refuserOf(&fields)
 	refuse(len(sp.Name) > maxName || !nameForm.MatchString(sp.Name), "name", "Enter 1 to %d letters, digits, dots, hyphens and underscores, beginning with a letter or a digit.", maxName)
 	refuse(strings.EqualFold(sp.Name, "new"), "name", `"new" is reserved. Choose another name.`)
 	if sp.Kind == OnAll {
@@ -89,6 +86,15 @@ func (sp *Spec) problems() (fields []apperr.Field) {
 
 // refuser adds a field with an invalid value.
 type refuser func(when bool, field, format string, args ...any)
+
+// refuserOf returns a refuser that appends to fields.
+func refuserOf(fields *[]apperr.Field) refuser {
+	return func(when bool, field, format string, args ...any) {
+		if when {
+			*fields = append(*fields, apperr.Field{Path: field, Message: fmt.Sprintf(format, args...)})
+		}
+	}
+}
 
 // at returns a refuser of the fields below a path.
 func (r refuser) at(path string) refuser {

@@ -100,6 +100,55 @@ func TestObjectsOfABucket(t *testing.T) {
 	require.Contains(t, b.polls("files").Error, "The bucket absent cannot be listed")
 }
 
+// TestAConnectionToAnotherBucket: if the connection leads to other objects, the trigger starts over. Those that exist
+// already are no events, and those with a known key are not changed ones.
+func TestAConnectionToAnotherBucket(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	l, other := b.lake(), s3test.Start(t, "lake", "archive")
+	l.write("raw/old.csv", "1")
+	sp := onS3("files")
+	sp.S3.Existing = true
+	b.put(sp)
+	b.poll(b.triggers)
+	require.Equal(t, []string{"raw/old.csv new"}, b.refs("files"))
+	leads := func(to lake, prefix string) {
+		t.Helper()
+		_, err := b.connections.Put(b.ctx, connection.Edit{Name: "lake", Kind: "s3", Values: map[string]any{
+			"bucket": to.bucket, "prefix": prefix, "endpoint": to.Endpoint, "access_key_id": s3test.AccessKey, "secret_access_key": s3test.SecretKey,
+		}})
+		require.NoError(t, err, "%v", apperr.FieldsOf(err))
+	}
+	at := func(bucket string) lake {
+		to := lake{Server: other, t: t, bucket: bucket}
+		to.client = s3.New(s3.Options{Region: "us-east-1", BaseEndpoint: &other.Endpoint, UsePathStyle: true, Credentials: s3test.Credentials()})
+		to.write("raw/old.csv", "2")
+		to.write("raw/older.csv", "2")
+		to.write("more/older.csv", "2")
+		return to
+	}
+	moved, archive := at("lake"), at("archive")
+	launched := 1
+	for _, step := range []struct {
+		to     lake
+		prefix string
+	}{{moved, "raw"}, {archive, "raw"}, {archive, "more"}} {
+		leads(step.to, step.prefix)
+		b.poll(b.triggers)
+		require.Empty(t, b.polls("files").Error)
+		require.Len(t, b.deliveries("files"), launched, "what exists there already is no event")
+		step.to.write(step.prefix+"/new.csv", "3")
+		b.poll(b.triggers)
+		require.Equal(t, step.prefix+"/new.csv new", b.refs("files")[0])
+		launched++
+		require.Len(t, b.deliveries("files"), launched)
+	}
+	leads(archive, "more")
+	archive.write("more/newer.csv", "3")
+	b.poll(b.triggers)
+	require.Equal(t, "more/newer.csv new", b.refs("files")[0], "the connection leads to the same objects")
+}
+
 // TestObjectsOfManyPages: a list has several pages, and a turn delivers a part of the objects.
 func TestObjectsOfManyPages(t *testing.T) {
 	t.Parallel()

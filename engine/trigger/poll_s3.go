@@ -37,6 +37,9 @@ func (p *poll) s3(ctx context.Context) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+	if err := p.visit(ctx, at, prefix); err != nil {
+		return found{}, err
+	}
 	seed, seen, markers := maphash.MakeSeed(), map[uint64]struct{}{}, map[uint64]struct{}{}
 	events := 0
 	for marker := ""; ; {

@@ -38,7 +38,7 @@ func (h *Pages) account(w http.ResponseWriter, r *http.Request) error {
 		m.Sessions = append(m.Sessions, views.AccountSession{
 			Browser: browserName(s.UserAgent), Agent: s.UserAgent, Address: s.Address, By: h.providerName(s.Provider),
 			Started: clock.Moment(s.CreatedAt), Seen: clock.Moment(s.SeenAt), Ends: clock.Moment(s.ExpiresAt),
-			Current: s.ID == current, EndURL: views.SessionEndURL(s.ID.String()),
+			ID: s.ID.String(), Current: s.ID == current, EndURL: views.SessionEndURL(s.ID.String()),
 		})
 	}
 	return web.Render(w, r, http.StatusOK, views.AccountPage(m))

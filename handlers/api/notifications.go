@@ -58,7 +58,7 @@ func (h *notificationAPI) mount(api *operations) {
 	operation(api, get("list-notification-channels", "/notifications/channels", "List the channels of the project and the state of their deliveries", tag), h.apiNotificationChannels)
 	operation(api, get("list-notifications", "/notifications", "List messages, newest first", tag), h.apiNotifications)
 	operation(api, get("get-notification", "/notifications/{notification_id}", "Get a message with its attempts", tag), h.apiNotification)
-	operation(api, post("redeliver-notification", "/notifications/{notification_id}/redeliver", "Send a message again", tag), h.apiRedeliverNotification)
+	operation(api, post("redeliver-notification", "/notifications/{notification_id}/redeliver", "Send a message again, or now if it waits for its next attempt", tag), h.apiRedeliverNotification)
 }
 
 func (h *notificationAPI) apiNotificationRules(ctx context.Context, _ *struct{}) (*body[contract.NotificationRuleList], error) {

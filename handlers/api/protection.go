@@ -10,10 +10,10 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/execution"
-	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/protect"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/units"
+	"github.com/flowforge/flowforge/web/contract"
 )
 
 type breakerBody struct {
@@ -77,50 +77,9 @@ type retryBudgetInput struct {
 	Reason  string `json:"reason,omitempty" maxLength:"4000"`
 }
 
-type deadLetterBody struct {
-	ID           uuid.UUID     `json:"id"`
-	ExecutionID  uuid.UUID     `json:"execution_id"`
-	Status       string        `json:"execution_status,omitempty" doc:"Execution status; absent if the execution was deleted"`
-	WorkflowName string        `json:"workflow_name"`
-	Version      string        `json:"version"`
-	Node         string        `json:"node"`
-	NodeIndex    int           `json:"node_index"`
-	Attempts     int           `json:"attempts"`
-	Class        string        `json:"class" doc:"Failure class: user_error, out_of_memory, preempted, node_lost, image, start, timeout or network"`
-	Error        query.Failure `json:"error"`
-	At           time.Time     `json:"at"`
-}
-
-type deadLetterList struct {
-	DeadLetters []deadLetterBody `json:"dead_letters"`
-	Open        int              `json:"open" doc:"Number of open breakers in the project"`
-	NextPage    string           `json:"next_page,omitempty"`
-}
-
-type requeuedBody struct {
-	ExecutionID uuid.UUID `json:"execution_id" doc:"Execution in which the node runs again"`
-}
-
-type deadDeliveryBody struct {
-	ID           int64     `json:"id"`
-	Kind         string    `json:"kind"`
-	ExecutionID  uuid.UUID `json:"execution_id"`
-	WorkflowName string    `json:"workflow_name"`
-	Version      string    `json:"version"`
-	Tries        int       `json:"tries"`
-	Error        string    `json:"error"`
-	At           time.Time `json:"at"`
-}
-
-type deadDeliveryList struct {
-	DeadDeliveries []deadDeliveryBody `json:"dead_deliveries"`
-}
-
 // settleInput is an optional body with a reason for the events.
 type settleInput struct {
-	Body *struct {
-		Reason string `json:"reason,omitempty" maxLength:"4000"`
-	} `required:"false"`
+	Body *contract.SettleReason `required:"false"`
 }
 
 func (in settleInput) reason() string {
@@ -149,10 +108,14 @@ func (h *protectionAPI) mount(api *operations) {
 	dismiss := post("dismiss-dead-letter", "/dead-letters/{letter_id}/dismiss", "Dismiss a dead letter without retrying its node", tag)
 	dismiss.DefaultStatus = http.StatusNoContent
 	operation(api, dismiss, h.apiDismissDeadLetter)
-	operation(api, get("list-dead-deliveries", "/dead-deliveries", "List deliveries that failed permanently", tag), h.apiDeadDeliveries)
-	again := post("requeue-dead-delivery", "/dead-deliveries/{delivery_id}/requeue", "Retry a delivery", tag)
+	operation(api, post("dismiss-dead-letters", "/dead-letters/dismiss", "Dismiss all dead letters of the project, or those of a class, without retrying their nodes", tag), h.apiDismissDeadLetters)
+	operation(api, get("list-dead-deliveries", "/dead-deliveries", "List undelivered events", tag), h.apiDeadDeliveries)
+	again := post("requeue-dead-delivery", "/dead-deliveries/{delivery_id}/requeue", "Deliver an undelivered event again", tag)
 	again.DefaultStatus = http.StatusNoContent
 	operation(api, again, h.apiRedeliver)
+	drop := post("dismiss-dead-delivery", "/dead-deliveries/{delivery_id}/dismiss", "Dismiss an undelivered event, which is then never delivered", tag)
+	drop.DefaultStatus = http.StatusNoContent
+	operation(api, drop, h.apiDismissDelivery)
 }
 
 func (h *protectionAPI) apiBreakers(ctx context.Context, _ *struct{}) (*body[breakerList], error) {
@@ -243,7 +206,7 @@ func (h *protectionAPI) apiDeadLetters(ctx context.Context, in *struct {
 	PageQuery
 	Class     string `query:"class" doc:"Return only failures of this class" maxLength:"20"`
 	Execution string `query:"execution_id" doc:"Return only failures of this execution" maxLength:"36"`
-}) (*body[deadLetterList], error) {
+}) (*body[contract.DeadLetterList], error) {
 	filter := execution.DeadLetterFilter{Class: protect.Class(in.Class), Limit: in.Limit}
 	for _, id := range []struct {
 		text, name string
@@ -262,7 +225,7 @@ func (h *protectionAPI) apiDeadLetters(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := deadLetterList{DeadLetters: make([]deadLetterBody, 0, len(page.DeadLetters)), Open: page.Open}
+	out := contract.DeadLetterList{DeadLetters: make([]contract.DeadLetterBody, 0, len(page.DeadLetters)), Open: page.Open, Matching: page.Matching}
 	for _, l := range page.DeadLetters {
 		out.DeadLetters = append(out.DeadLetters, toDeadLetter(l))
 	}
@@ -272,8 +235,8 @@ func (h *protectionAPI) apiDeadLetters(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-func toDeadLetter(l execution.DeadLetter) deadLetterBody {
-	return deadLetterBody{
+func toDeadLetter(l execution.DeadLetter) contract.DeadLetterBody {
+	return contract.DeadLetterBody{
 		ID: l.ID, ExecutionID: l.Execution, Status: string(l.Status), WorkflowName: l.Workflow, Version: l.Version, Node: l.Node, NodeIndex: l.NodeIndex,
 		Attempts: l.Attempt, Class: string(l.Class), Error: l.Failure, At: l.At,
 	}
@@ -284,7 +247,7 @@ type deadLetterPath struct {
 	ID string `path:"letter_id" doc:"Dead letter ID" maxLength:"36"`
 }
 
-func (h *protectionAPI) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[deadLetterBody], error) {
+func (h *protectionAPI) apiDeadLetter(ctx context.Context, in *deadLetterPath) (*body[contract.DeadLetterBody], error) {
 	id, err := request.ParseID(in.ID, "letter_id")
 	if err != nil {
 		return nil, err
@@ -299,7 +262,7 @@ func (h *protectionAPI) apiDeadLetter(ctx context.Context, in *deadLetterPath) (
 func (h *protectionAPI) apiRequeueDeadLetter(ctx context.Context, in *struct {
 	settleInput
 	ID string `path:"letter_id" doc:"Dead letter ID" maxLength:"36"`
-}) (*body[requeuedBody], error) {
+}) (*body[contract.RequeuedBody], error) {
 	id, err := request.ParseID(in.ID, "letter_id")
 	if err != nil {
 		return nil, err
@@ -308,7 +271,7 @@ func (h *protectionAPI) apiRequeueDeadLetter(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return reply(requeuedBody{execution}), nil
+	return reply(contract.RequeuedBody{ExecutionID: execution}), nil
 }
 
 func (h *protectionAPI) apiDismissDeadLetter(ctx context.Context, in *struct {
@@ -322,27 +285,55 @@ func (h *protectionAPI) apiDismissDeadLetter(ctx context.Context, in *struct {
 	return nil, h.Executions.DeadLetters.Dismiss(ctx, id, in.reason())
 }
 
-func (h *protectionAPI) apiDeadDeliveries(ctx context.Context, _ *struct{}) (*body[deadDeliveryList], error) {
+func (h *protectionAPI) apiDismissDeadLetters(ctx context.Context, in *struct {
+	Body *contract.DismissLettersInput `required:"false"`
+}) (*body[contract.DismissedBody], error) {
+	class, newest, reason := protect.Class(""), uuid.Max, ""
+	if b := in.Body; b != nil {
+		class, reason = protect.Class(b.Class), b.Reason
+		if b.Newest != nil {
+			newest = *b.Newest
+		}
+	}
+	n, err := h.Executions.DeadLetters.DismissAll(ctx, class, newest, reason)
+	if err != nil {
+		return nil, err
+	}
+	return reply(contract.DismissedBody{Dismissed: n}), nil
+}
+
+func (h *protectionAPI) apiDeadDeliveries(ctx context.Context, _ *struct{}) (*body[contract.DeadDeliveryList], error) {
 	list, err := h.Executions.DeadLetters.Deliveries(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := deadDeliveryList{DeadDeliveries: make([]deadDeliveryBody, 0, len(list))}
+	out := contract.DeadDeliveryList{DeadDeliveries: make([]contract.DeadDeliveryBody, 0, len(list))}
 	for _, d := range list {
-		out.DeadDeliveries = append(out.DeadDeliveries, deadDeliveryBody{
+		out.DeadDeliveries = append(out.DeadDeliveries, contract.DeadDeliveryBody{
 			ID: d.ID, Kind: d.Kind, ExecutionID: d.Execution, WorkflowName: d.Workflow, Version: d.Version, Tries: d.Attempts, Error: d.Error, At: d.At,
 		})
 	}
 	return reply(out), nil
 }
 
-func (h *protectionAPI) apiRedeliver(ctx context.Context, in *struct {
+// deadDeliveryInput names an undelivered event, with a reason for the audit log.
+type deadDeliveryInput struct {
 	settleInput
 	ID string `path:"delivery_id" doc:"Delivery number" maxLength:"20"`
-}) (*struct{}, error) {
+}
+
+func (h *protectionAPI) apiRedeliver(ctx context.Context, in *deadDeliveryInput) (*struct{}, error) {
+	return nil, in.settle(ctx, h.Executions.DeadLetters.Redeliver)
+}
+
+func (h *protectionAPI) apiDismissDelivery(ctx context.Context, in *deadDeliveryInput) (*struct{}, error) {
+	return nil, in.settle(ctx, h.Executions.DeadLetters.DismissDelivery)
+}
+
+func (in *deadDeliveryInput) settle(ctx context.Context, do func(context.Context, int64, string) error) error {
 	id, err := strconv.ParseInt(in.ID, 10, 64)
 	if err != nil {
-		return nil, apperr.New(apperr.NotFound, "There is no delivery %s.", in.ID)
+		return apperr.New(apperr.NotFound, "There is no undelivered event %s.", in.ID)
 	}
-	return nil, h.Executions.DeadLetters.Redeliver(ctx, id, in.reason())
+	return do(ctx, id, in.reason())
 }

@@ -128,25 +128,15 @@ func deadLetterLine(clock ui.Clock, l execution.DeadLetter, settles bool) views.
 	return line
 }
 
-func deliveryLine(clock ui.Clock, d execution.DeadDelivery, settles bool) views.DeliveryLine {
-	line := views.DeliveryLine{
-		What: "Completion of " + d.Workflow + " " + d.Version, URL: views.ExecutionURL(d.Execution.String()), Sub: label.ShortID(d.Execution) + " · " + units.Plural(d.Attempts, "attempt", "attempts"),
-		Message: d.Error, When: clock.Moment(d.At),
-	}
-	if settles {
-		line.RequeueTo = views.DeliveryRequeueURL(strconv.FormatInt(d.ID, 10))
-	}
-	return line
-}
-
 // failureNotice confirms the previous action.
 func failureNotice(done string) *views.AdminNotice {
 	texts := map[string]views.AdminNotice{
-		"dismissed": {Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
-		"delivery":  {Kind: "ok", Strong: "Delivery restarted.", Text: "If it fails again, the event is listed here again."},
-		"reset":     {Kind: "ok", Strong: "The breaker is closed.", Text: "The nodes that waited for it start now."},
-		"saved":     {Kind: "ok", Strong: "Saved.", Text: "The budget is in effect. Waiting retries are checked again."},
-		"unlimited": {Kind: "ok", Strong: "Retries of the tenant are no longer limited.", Text: "Waiting retries continue."},
+		"dismissed":   {Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
+		"delivery":    {Kind: "ok", Strong: "Delivery restarted.", Text: "If it fails again, the event is listed here again."},
+		"undelivered": {Kind: "ok", Strong: "Dismissed.", Text: "The event is not delivered. The audit log records who dismissed it."},
+		"reset":       {Kind: "ok", Strong: "The breaker is closed.", Text: "The nodes that waited for it start now."},
+		"saved":       {Kind: "ok", Strong: "Saved.", Text: "The budget is in effect. Waiting retries are checked again."},
+		"unlimited":   {Kind: "ok", Strong: "Retries of the tenant are no longer limited.", Text: "Waiting retries continue."},
 	}
 	if n, ok := texts[done]; ok {
 		return &n
@@ -187,24 +177,11 @@ func (h *Pages) dismissDeadLetters(w http.ResponseWriter, r *http.Request) error
 	if err != nil {
 		return err
 	}
-	n, err := h.Executions.DeadLetters.DismissAll(r.Context(), protect.Class(r.FormValue("class")), newest)
+	n, err := h.Executions.DeadLetters.DismissAll(r.Context(), protect.Class(r.FormValue("class")), newest, r.FormValue("reason"))
 	if err != nil {
 		return err
 	}
 	http.Redirect(w, r, views.DeadLettersURL("", "")+"?dismissed="+strconv.Itoa(n), http.StatusSeeOther)
-	return nil
-}
-
-// redeliver retries a delivery.
-func (h *Pages) redeliver(w http.ResponseWriter, r *http.Request) error {
-	id, err := strconv.ParseInt(chi.URLParam(r, "id"), 10, 64)
-	if err != nil {
-		return apperr.New(apperr.NotFound, "There is no delivery %s.", chi.URLParam(r, "id"))
-	}
-	if err := h.Executions.DeadLetters.Redeliver(r.Context(), id, r.FormValue("reason")); err != nil {
-		return err
-	}
-	http.Redirect(w, r, views.DeadLettersURL("", "")+"?done=delivery", http.StatusSeeOther)
 	return nil
 }
 

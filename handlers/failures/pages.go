@@ -27,6 +27,7 @@ func (h *Pages) Mount(r chi.Router) {
 	r.Post("/dead-letters/{id}/requeue", h.Page.Serve(h.requeueDeadLetter))
 	r.Post("/dead-letters/{id}/dismiss", h.Page.Serve(h.dismissDeadLetter))
 	r.Post("/dead-deliveries/{id}/requeue", h.Page.Serve(h.redeliver))
+	r.Post("/dead-deliveries/{id}/dismiss", h.Page.Serve(h.dismissDelivery))
 	r.Get("/breakers", h.Page.Serve(h.breakers))
 	r.Post("/breakers/{id}/reset", h.Page.Serve(h.resetBreaker))
 	r.Get("/retry-budgets", h.Page.Serve(h.retryBudgets))

@@ -202,7 +202,7 @@ func (h *Pages) homeTiles(ctx context.Context, flows []workflow.Summary) ([]view
 	for _, f := range flows[:min(len(flows), homeWorkflows)] {
 		tile := views.WorkflowTile{Name: f.Name, URL: views.WorkflowURL(f.Name), LaunchURL: views.LaunchURL(f.Name), Version: f.Latest, Sub: ui.Short(f.Description, 90)}
 		if tile.Sub == "" {
-			tile.Sub = "v" + f.Latest
+			tile.Sub = "Version " + f.Latest
 		}
 		var took []float64
 		for _, e := range slices.Backward(recent[f.ID]) {

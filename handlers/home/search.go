@@ -65,7 +65,7 @@ func (h *Pages) find(r *http.Request, text string) ([]views.SearchGroup, error) 
 	}
 	var hits []views.SearchHit
 	for _, f := range flows.Items {
-		hits = append(hits, views.SearchHit{Icon: "flow", Name: f.Name, URL: views.WorkflowURL(f.Name), Note: "v" + f.Latest})
+		hits = append(hits, views.SearchHit{Icon: "flow", Name: f.Name, URL: views.WorkflowURL(f.Name), Note: f.Latest})
 	}
 	add("Workflows", hits)
 	executions, err := h.Executions.List(ctx, query.Filter{Query: text, Limit: hitsPerGroup})

@@ -87,7 +87,7 @@ func launchWorkflow(d *draft) views.LaunchWorkflow {
 		if v.Development && v.Version != d.version.Version {
 			continue
 		}
-		name := "v" + v.Version
+		name := v.Version
 		if v.Version == d.workflow.Latest {
 			name += ", latest"
 		}

@@ -211,8 +211,11 @@ func messageRow(clock ui.Clock, n notify.Notification, may bool) views.Notificat
 	if n.DueAt != nil && (n.Attempts > 0 || n.Reason != "") {
 		row.Detail = strings.TrimSpace(row.Detail + " Next attempt: " + clock.Exactly(*n.DueAt).Text + ".")
 	}
-	if may && n.State != notify.Pending {
-		row.RedeliverURL = views.RedeliverURL(n.ID.String())
+	if may && (n.State != notify.Pending || n.Waits(clock.Now)) {
+		row.RedeliverURL, row.Redeliver = views.RedeliverURL(n.ID.String()), "Redeliver"
+		if n.State == notify.Pending {
+			row.Redeliver = "Send now"
+		}
 	}
 	return row
 }

@@ -60,6 +60,7 @@ func (t typed) spec() (trigger.Spec, error) {
 			sp.Sources = append(sp.Sources, line)
 		}
 	}
+	sp = sp.Own() // the form has values of other kinds that it does not show
 	var problems []apperr.Field
 	inputs, problem := readObject(t.inputs)
 	if problem != "" {

@@ -105,7 +105,7 @@ func (j joined) fill(sp *trigger.Spec) {
 		case trigger.OnModel:
 			of.Stages = strings.Split(which, ",")
 		}
-		sp.Join.All = append(sp.Join.All, of)
+		sp.Join.All = append(sp.Join.All, of.Own())
 	}
 }
 

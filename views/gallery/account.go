@@ -61,8 +61,8 @@ func account(f views.Page) views.Account {
 			{Role: "Viewer", Where: "Meridian", About: "Read-only access."},
 		},
 		Sessions: []views.AccountSession{
-			{Browser: "Firefox on Linux", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", Address: "198.51.100.7", By: "Meridian SSO", Started: moment(3 * time.Hour), Seen: moment(20 * time.Second), Ends: moment(-29 * 24 * time.Hour), Current: true, EndURL: "#"},
-			{Browser: "Safari on iPhone", Agent: "Mozilla/5.0 (iPhone; CPU iPhone OS 26_1 like Mac OS X)", Address: "203.0.113.80", By: "Meridian SSO", Started: moment(50 * time.Hour), Seen: moment(9 * time.Hour), Ends: moment(-27 * 24 * time.Hour), EndURL: "#"},
+			{ID: "1", Browser: "Firefox on Linux", Agent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0", Address: "198.51.100.7", By: "Meridian SSO", Started: moment(3 * time.Hour), Seen: moment(20 * time.Second), Ends: moment(-29 * 24 * time.Hour), Current: true, EndURL: "#"},
+			{ID: "2", Browser: "Safari on iPhone", Agent: "Mozilla/5.0 (iPhone; CPU iPhone OS 26_1 like Mac OS X)", Address: "203.0.113.80", By: "Meridian SSO", Started: moment(50 * time.Hour), Seen: moment(9 * time.Hour), Ends: moment(-27 * 24 * time.Hour), EndURL: "#"},
 		},
 		Limits: "Sessions expire after 12 hours of inactivity, and no later than 30 days after sign-in.",
 	}

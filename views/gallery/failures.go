@@ -49,7 +49,7 @@ func deadLetters(f views.Page) views.DeadLetters {
 		DeadLetters: []views.DeadLetterLine{live, ended}, DismissAll: &views.DismissAll{Count: 2, Newest: live.ID},
 		Deliveries: []views.DeliveryLine{{
 			What: "Completion of churn.train 2.1.0", URL: views.ExecutionURL(run), Sub: "8a1f2b11 · 25 attempts", Message: "write facts: dial tcp 10.2.0.7:9000: connect: connection refused",
-			When: clock().Moment(ago(26 * time.Hour)), RequeueTo: views.DeliveryRequeueURL("41"),
+			ID: "41", When: clock().Moment(ago(26 * time.Hour)), RequeueTo: views.DeliveryRequeueURL("41"), DismissTo: views.DeliveryDismissURL("41"),
 		}},
 		Notice: &views.AdminNotice{Kind: "ok", Strong: "Dismissed.", Text: "The failure remains in the audit log and on the page of its execution."},
 	}

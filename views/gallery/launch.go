@@ -110,7 +110,7 @@ func launchWith(f views.Page, problems []forms.Problem) views.LaunchPage {
 		Workflow: views.LaunchWorkflow{
 			ID: "0191f3a2-7c1d-7a2b-9c3d-4e5f60718293", Ref: "digits.train",
 			Name: "digits.train", Lead: "Trains a small network and evaluates it per writer. 9 nodes.", Version: "2.4.0",
-			Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}, {Value: "2.3.1", Name: "v2.3.1"}},
+			Versions: []ui.Option{{Value: "2.4.0", Name: "2.4.0, latest", Selected: true}, {Value: "2.3.1", Name: "2.3.1"}},
 		},
 		View: views.LaunchForm, Key: "k", Form: form, ErrorLines: form.ErrorLines(),
 		Priorities: []ui.Option{{Value: "NORMAL", Name: "Normal", Selected: true}, {Value: "LOW", Name: "Low: after others"}},

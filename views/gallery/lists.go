@@ -73,7 +73,7 @@ func home(f views.Page) views.Home {
 func tiles() []views.WorkflowTile {
 	tile := func(name, version, sub string, values ...float64) views.WorkflowTile {
 		return views.WorkflowTile{
-			Name: name, URL: views.WorkflowURL(name), LaunchURL: views.LaunchURL(name), Version: version, Sub: "v" + version + " · " + sub,
+			Name: name, URL: views.WorkflowURL(name), LaunchURL: views.LaunchURL(name), Version: version, Sub: version + " · " + sub,
 			Spark: chart.Spark(values), SparkLabel: "Durations of the last executions",
 		}
 	}
@@ -153,7 +153,7 @@ func search(f views.Page) views.Search {
 	return views.Search{
 		Page: frame(f, "Search", ""), Query: "dig",
 		Groups: []views.SearchGroup{
-			{Name: "Workflows", Hits: []views.SearchHit{{Icon: "flow", Name: "digits.train", URL: "#", Note: "v1.0.0"}}},
+			{Name: "Workflows", Hits: []views.SearchHit{{Icon: "flow", Name: "digits.train", URL: "#", Note: "1.0.0"}}},
 			{Name: "Executions", Hits: []views.SearchHit{{State: "RUNNING", Name: "digits.train", Short: "#7k31aa", URL: "#", Note: "14:08"}}},
 		},
 	}

@@ -25,8 +25,8 @@ func notificationEntries() []Entry {
 func notificationRows() []views.NotificationRow {
 	return []views.NotificationRow{
 		{URL: "#", Title: "digits.train failed after a success", Rule: "On call", Channel: "mlops-portal", State: "RETRYING", Word: "Waiting", Detail: "The receiver responded with 503 Service Unavailable after 1.2 s. Next attempt: 20 Nov 2026, 15:19:48 UTC.", At: clock().Moment(ago(8 * time.Minute))},
-		{URL: "#", Title: "digits.train failed", Rule: "On call", Channel: "mlops-portal", State: "FAILED", Word: "Failed", Detail: "The connection failed: x509: certificate has expired or is not yet valid.", At: clock().Moment(ago(time.Hour)), RedeliverURL: "#"},
-		{URL: "#", Title: "publish needs an approval: review", Rule: "Approvals", Channel: "vision-runs", State: "SUCCEEDED", Word: "Delivered", Detail: "200 OK after 182 ms", At: clock().Moment(ago(2 * time.Hour)), RedeliverURL: "#"},
+		{URL: "#", Title: "digits.train failed", Rule: "On call", Channel: "mlops-portal", State: "FAILED", Word: "Failed", Detail: "The connection failed: x509: certificate has expired or is not yet valid.", At: clock().Moment(ago(time.Hour)), RedeliverURL: "#", Redeliver: "Redeliver"},
+		{URL: "#", Title: "publish needs an approval: review", Rule: "Approvals", Channel: "vision-runs", State: "SUCCEEDED", Word: "Delivered", Detail: "200 OK after 182 ms", At: clock().Moment(ago(2 * time.Hour)), RedeliverURL: "#", Redeliver: "Redeliver"},
 	}
 }
 

@@ -31,7 +31,7 @@ func resume(f views.Page) views.ResumePage {
 	return views.ResumePage{
 		Page:   frame(f, "Resume digits.train", views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()}, views.Crumb{Name: "digits.train #718293", URL: "#"}),
 		Action: views.ResumeURL(id, ""), Title: "digits.train", Short: "#718293", State: "FAILED", Key: "k", Shown: "2.4.0", Form: form,
-		Nodes: []string{"load", "train", "evaluate"}, Versions: []ui.Option{{Value: "2.4.0", Name: "v2.4.0, latest", Selected: true}},
+		Nodes: []string{"load", "train", "evaluate"}, Versions: []ui.Option{{Value: "2.4.0", Name: "2.4.0, latest", Selected: true}},
 		Priorities: []ui.Option{{Name: "As before: Normal", Selected: true}, {Value: "HIGH", Name: "High: before others"}},
 		Options: views.LaunchOptions{
 			Cache: []ui.Option{{Value: "on", Name: "Use and update the cache", Selected: true}}, KeepHelp: "Leave empty to use the workflow’s retention: 7 d after a success, 90 d after a failure.",

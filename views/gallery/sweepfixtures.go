@@ -21,7 +21,7 @@ func sweepPage(f views.Page) views.SweepView {
 		Page: frame(f, "Learning rate and regularisation", views.SectionSweeps, views.Crumb{Name: "Sweeps", URL: views.SweepsURL()}),
 		Head: views.SweepHead{
 			ID: sweepID, Name: "Learning rate and regularisation", State: views.SweepState{Icon: "RUNNING", Word: "Running"}, Workflow: "digits.train", URL: views.WorkflowURL("digits.train"),
-			Version: "v2.4.0", Method: "TPE, seed 42", By: "Amara Okafor", Started: clock().Moment(ago(2 * time.Hour)), Changed: "1", MayChange: true, Pauses: true, Stops: true,
+			Version: "2.4.0", Method: "TPE, seed 42", By: "Amara Okafor", Started: clock().Moment(ago(2 * time.Hour)), Changed: "1", MayChange: true, Pauses: true, Stops: true,
 			LikeURL: views.SweepLaunchQueryURL("digits.train", url.Values{"like": {sweepID}}),
 			Figures: []views.SweepFigure{
 				{Name: "Best so far", Value: "0.9911", Of: "accuracy", Link: "#8p5q2r", URL: views.ExecutionURL(sweepID), Note: "learning_rate 0.0032, dropout 0.31"},

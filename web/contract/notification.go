@@ -11,9 +11,9 @@ type NotificationRuleInput struct {
 	Events          []string   `json:"events" minItems:"1" maxItems:"20" doc:"Events that cause messages. When an execution ends, each rule sends one message to each channel, about the most specific of these events" enum:"execution.failed,execution.first_failure,execution.recovered,execution.slow,execution.succeeded,execution.cancelled,execution.waiting,execution.overdue,approval.waiting,schedule.paused,schedule.refused,trigger.paused,trigger.failed,model.stage_changed"`
 	Workflows       []string   `json:"workflows,omitempty" maxItems:"50" doc:"Names or patterns such as digits.*, of workflows and, for model.stage_changed, of models; defaults to all"`
 	Channels        []string   `json:"channels" minItems:"1" maxItems:"50" doc:"Names of connections of the kinds slack, teams, email, pagerduty and webhook"`
-	SlowFactor      float64    `json:"slow_factor,omitempty" minimum:"0" maximum:"100" doc:"For execution.slow: multiple of the median duration of the last 20 successful executions; defaults to 2"`
-	WaitingSeconds  int        `json:"waiting_seconds,omitempty" minimum:"0" maximum:"604800" doc:"For execution.waiting: maximum time in seconds until the first node starts; defaults to 600"`
-	DeadlineSeconds int        `json:"deadline_seconds,omitempty" minimum:"0" maximum:"604800" doc:"For execution.overdue: how long after its scheduled time, or its launch, an execution must have finished. Required for this event"`
+	SlowFactor      float64    `json:"slow_factor,omitempty" minimum:"1.1" maximum:"100" doc:"For execution.slow: multiple of the median duration of the last 20 successful executions; defaults to 2"`
+	WaitingSeconds  int        `json:"waiting_seconds,omitempty" minimum:"60" maximum:"604800" doc:"For execution.waiting: maximum time in seconds until the first node starts; defaults to 600"`
+	DeadlineSeconds int        `json:"deadline_seconds,omitempty" minimum:"60" maximum:"604800" doc:"For execution.overdue: how long after its scheduled time, or its launch, an execution must have finished. Required for this event"`
 	QuietFrom       string     `json:"quiet_from,omitempty" maxLength:"5" doc:"Start of the quiet hours, such as 20:00. Messages wait until their end"`
 	QuietTo         string     `json:"quiet_to,omitempty" maxLength:"5" doc:"End of the quiet hours, such as 08:00"`
 	Timezone        string     `json:"timezone,omitempty" maxLength:"100" doc:"Time zone of the quiet hours and of deadlines in messages, such as Europe/Berlin; defaults to UTC"`
