@@ -8,7 +8,7 @@ import math
 import re
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
-from . import _place
+from . import _files, _place
 from ._future import Future, Group
 from ._graph import Port, Value, numbered
 from ._place import error
@@ -163,6 +163,9 @@ def constant_mismatch(value: Any, t: Type) -> str:
     """Return why a JSON value is not of type t, or "" if it is, or if only the server can decide."""
     if not _finite(value):
         return f"{value!r} contains a number that JSON cannot represent (NaN or infinity); use None or a large number"
+    why = _files.not_text(value)
+    if why:
+        return why
     return _mismatch(value, t)
 
 
