@@ -12,6 +12,8 @@ from typing import Any, Dict, List, Tuple
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from . import certificates
+
 
 @dataclass(frozen=True)
 class Reused:
@@ -35,7 +37,7 @@ def _request(request: Request) -> Any:
     """Return the answer of the server. A server that restarts is asked again."""
     for pause in (*_PAUSES, None):
         try:
-            with urlopen(request, timeout=60) as answer:
+            with urlopen(request, timeout=60, context=certificates.context()) as answer:
                 return json.load(answer)
         except HTTPError as err:
             with err:
