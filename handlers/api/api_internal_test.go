@@ -88,7 +88,7 @@ func TestDescriptionHasEveryType(t *testing.T) {
 	}
 }
 
-// TestLoneSurrogates: Go decodes half of a character as U+FFFD, which nobody sent.
+// TestLoneSurrogates: Go decodes half of a character as U+FFFD, which is not in the document.
 func TestLoneSurrogates(t *testing.T) {
 	t.Parallel()
 	decode := jsonFormat().Unmarshal

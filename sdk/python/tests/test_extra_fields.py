@@ -105,7 +105,7 @@ def measured() -> Measured:
 
 
 @operator
-def asked() -> Query:
+def requested() -> Query:
     return {"name": "x", "limit": 3}  # type: ignore[typeddict-unknown-key]
 
 
@@ -156,8 +156,8 @@ def test_results_that_cannot_keep_them_are_errors() -> None:
         dated()
     with pytest.raises(OutputError, match="measured returned Measured.*extra field 'seed', which is no output"):
         measured()
-    with pytest.raises(OutputError, match="operator asked, output 'result'.*it has no field 'limit'; its fields are: name"):
-        asked()
+    with pytest.raises(OutputError, match="operator requested, output 'result'.*it has no field 'limit'; its fields are: name"):
+        requested()
 
 
 def test_unknown_fields_of_other_classes_are_errors() -> None:
