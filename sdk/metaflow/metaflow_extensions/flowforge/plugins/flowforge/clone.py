@@ -12,8 +12,6 @@ from typing import Any, Dict, List, Tuple
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from . import certificates
-
 
 @dataclass(frozen=True)
 class Reused:
@@ -35,6 +33,8 @@ _PAUSES = (0.5, 1, 2, 4, 8, 15, 30, 30)  # seconds, between requests to a server
 
 def _request(request: Request) -> Any:
     """Return the answer of the server. A server that restarts is asked again."""
+    from . import certificates
+
     for pause in (*_PAUSES, None):
         try:
             with urlopen(request, timeout=60, context=certificates.context()) as answer:
