@@ -94,7 +94,7 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 	case wordShape:
 		return buildWord(n)
 	case fieldsShape, freeShape:
-		if s == fieldsShape && len(n.fields) == 0 {
+		if s == fieldsShape && len(n.fields) == 0 && !n.sets("extra") {
 			return n.location.errorf("%s must have at least one field, such as %s{name: String}", n.name, n.name)
 		}
 		fields, problems := r.buildFields(n.fields)
@@ -109,6 +109,11 @@ func (r *Registry) buildParts(t *Type, n *node) error {
 		t.Fields = fields
 	}
 	return nil
+}
+
+// sets reports whether a parameter is true.
+func (n *node) sets(parameter string) bool {
+	return slices.ContainsFunc(n.params, func(p nodeParam) bool { return p.name == parameter && p.value == true })
 }
 
 // buildWord turns the word in < > into the first parameter of the kind.

@@ -175,7 +175,7 @@ func (r *Registry) buildCustom(def CustomType, n *node) (t *Type, key string, er
 		return nil, "extends", err
 	}
 	for _, key := range slices.Sorted(maps.Keys(def.Schema)) {
-		if p, ok := parameterNamed(t.impl, key); ok && !t.holdsFields() {
+		if p, ok := parameterNamed(t.impl, key); ok {
 			if err := p.set(&t.Params, Plain(def.Schema[key])); err != nil {
 				return nil, "schema", fmt.Errorf("%s: %w", key, err)
 			}

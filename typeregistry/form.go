@@ -16,7 +16,8 @@ import (
 // first "p.$set" is "1", and so is one in a field that may be left out; a Union
 // says "p.$type" and has the widget of the variant under "p.<Tag>"; a checkbox
 // has "p.$bool" alongside it; a DateRange has "p.from" and "p.to"; a DateTime has
-// "p" in local time and "p.$zone"; features are "p.features", repeated; a
+// "p" in local time and "p.$zone"; other fields of a Struct are rows below "p.$extra", as of
+// a map; features are "p.features", repeated; a
 // reference is text in "p" or "p.$ref", an earlier upload JSON in "p.$file".
 type Form struct {
 	Values url.Values

@@ -15,7 +15,12 @@ func (structKind) entry() Entry {
 	return Entry{Name: "Struct", Group: "container", Summary: "Named fields of different types.", Example: `Struct{name: String, size?: Integer(min=1), tags: List<String> = []}`}
 }
 
-func (structKind) shape() shape         { return fieldsShape }
+func (structKind) shape() shape { return fieldsShape }
+
+func (structKind) params() []parameter {
+	return []parameter{boolParam("extra", "Other fields are allowed and kept. Their values are JSON.", func(p *Params) *bool { return &p.Extra })}
+}
+
 func (structKind) composite(*Type) bool { return true }
 func (structKind) noun(*Type) string    { return "a set of fields" }
 func (structKind) hint(*Type) string    { return "Fill in its fields." }
@@ -25,28 +30,52 @@ func (structKind) normalize(c *checker, t *Type, path string, v any) any {
 	if !ok {
 		return c.wrong(t, path, v)
 	}
-	return normalizeFields(c, t.Fields, path, object)
+	declared, others := t.divide(object)
+	out := normalizeFields(c, t.Fields, path, declared)
+	for _, key := range sortedKeys(others) {
+		out[key] = t.normalizeOther(c, path, key, others[key])
+	}
+	return out
 }
 
-func (structKind) jsonSchema(t *Type) map[string]any { return fieldsSchema(t.Fields) }
+func (structKind) jsonSchema(t *Type) map[string]any {
+	out := fieldsSchema(t.Fields)
+	if t.Params.Extra {
+		out["additionalProperties"] = true
+		out["propertyNames"] = map[string]any{"minLength": 1, "not": map[string]any{"const": variantKey}}
+	}
+	return out
+}
 
 func (structKind) ui(t *Type, f *UIField, env Env) {
 	f.Component, f.Fields = "StructEditor", uiFields(t.Fields, env)
+	if others := t.Others(); others != nil {
+		item := others.Elem.unnamed("Value", env)
+		f.Item = &item
+	}
 }
 
 func (structKind) decode(r *formReader, t *Type, name, path string) (any, bool) {
 	if !r.has(name) {
 		return nil, false
 	}
-	return decodeFields(r, t.Fields, name, path), true
+	out := decodeFields(r, t.Fields, name, path)
+	t.decodeOthers(r, name, path, out)
+	return out, true
 }
 
 func (structKind) encode(t *Type, v any, name string, out url.Values) {
 	object, _ := v.(map[string]any)
 	encodeFields(t.Fields, object, name, out)
+	t.encodeOthers(object, name, out)
 }
 
 func (structKind) control(r *formReader, t *Type, name string, segments []string) string {
+	if others := t.Others(); others != nil && len(segments) > 0 {
+		if _, declared := t.FieldNamed(segments[0]); !declared {
+			return mapKind{}.control(r, others, join(name, OthersControl), segments)
+		}
+	}
 	return controlOfFields(r, t.Fields, name, segments)
 }
 
@@ -55,7 +84,13 @@ func (structKind) render(t *Type, v any) string {
 	if !ok {
 		return inputText(v)
 	}
-	return renderSome(len(t.Fields), func(i int) string {
+	_, others := t.divide(object)
+	names := sortedKeys(others)
+	return renderSome(len(t.Fields)+len(names), func(i int) string {
+		if i >= len(t.Fields) {
+			name := names[i-len(t.Fields)]
+			return name + " = " + compactJSON(others[name])
+		}
 		f := t.Fields[i]
 		return f.Name + " = " + f.Type.Render(object[f.Name])
 	})
@@ -70,9 +105,18 @@ func (structKind) accept(t, from *Type) error {
 
 // acceptFields compares field by field.
 func acceptFields(t, from *Type) error {
+	if from.Params.Extra && !t.Params.Extra {
+		return fmt.Errorf("it may have other fields (extra=true), which %s does not keep", t.Name())
+	}
 	for _, f := range from.Fields {
-		if _, ok := t.FieldNamed(f.Name); !ok {
+		if _, ok := t.FieldNamed(f.Name); ok {
+			continue
+		}
+		if !t.Params.Extra {
 			return fmt.Errorf("it has no field %s", f.Name)
+		}
+		if err := Assignable(f.Type, t.Others().Elem); err != nil {
+			return fmt.Errorf("its field %s: %w", f.Name, err)
 		}
 	}
 	for _, f := range t.Fields {
@@ -101,8 +145,9 @@ func (hyperparameterKind) entry() Entry {
 		Example: "HyperparameterSet{learning_rate: Float(min=1e-5, max=0.1, log=true) = 0.01, batch_size: Enum(64, 256) = 64}"}
 }
 
-func (hyperparameterKind) shape() shape      { return freeShape }
-func (hyperparameterKind) noun(*Type) string { return "a set of hyperparameters" }
+func (hyperparameterKind) params() []parameter { return nil }
+func (hyperparameterKind) shape() shape        { return freeShape }
+func (hyperparameterKind) noun(*Type) string   { return "a set of hyperparameters" }
 
 func (k hyperparameterKind) hint(t *Type) string {
 	if len(t.Fields) == 0 {

@@ -118,6 +118,9 @@ func taggedSchema(v Variant) map[string]any {
 	}
 	properties["$type"] = tag
 	required, _ := inner["required"].([]any)
+	if inner["propertyNames"] != nil {
+		inner["propertyNames"] = map[string]any{"minLength": 1}
+	}
 	inner["properties"], inner["required"], inner["title"] = properties, append([]any{"$type"}, required...), v.Tag
 	return inner
 }

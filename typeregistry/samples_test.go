@@ -51,6 +51,9 @@ func structSamples(t *Type) []any {
 	var out []any
 	for i := range most {
 		object := map[string]any{}
+		if t.Params.Extra && i > 0 {
+			object["b.c"], object["$n"], object["ключ"] = json.Number("1"), nil, []any{map[string]any{"a": true}}
+		}
 		for _, f := range t.Fields {
 			values := samples(f.Type)
 			v := values[i%len(values)]
@@ -116,6 +119,8 @@ func sampleTypes(r *Registry) []string {
 		"Union<a: Union<Integer | Boolean> | b: List<Map<String, Dataset>>>", "Union<Metrics | HyperparameterSet | Secret>",
 		"Struct{a: Struct{b: Struct{c: List<Struct{d: Boolean}>}}, e: Optional<Enum(1, 2)>}",
 		"HyperparameterSet{learning_rate: Float(min=-1e3) = 0.01, batch_size: Enum(64, 256) = 64, schedule: Optional<Map<String, Float>>, optimizer: Union<Adam: Struct{b: Float} | Plain: Boolean>}",
+		"Struct(extra=true){a: String}", "List<Struct(extra=true){a: Optional<Integer>}>", "Optional<Struct(extra=true){a: Boolean}>",
+		"Union<Adam: Struct(extra=true){beta: Integer} | Boolean>",
 		`Enum("a b", "ü", 5, 0.5, true)`, "String(multiline=true)", "List<Enum(a, b)>(unique=true)",
 	}
 	for _, e := range r.Entries() {

@@ -96,6 +96,7 @@ type Params struct {
 	Unique               bool
 	KeyPattern           string
 	Connection           string // the kind of a Connection
+	Extra                bool   // a Struct keeps fields that it does not declare
 }
 
 // Option is one choice of an Enum: a string, json.Number or bool.

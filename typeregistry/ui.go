@@ -36,7 +36,7 @@ type UIField struct {
 	MinItems           *int           `json:"min_items,omitempty"`
 	MaxItems           *int           `json:"max_items,omitempty"`
 	Schema             any            `json:"schema,omitempty"`   // JSON Schema of structured values
-	Item               *UIField       `json:"item,omitempty"`     // of List, Map and Optional
+	Item               *UIField       `json:"item,omitempty"`     // of List, Map and Optional; of the other fields of a Struct with extra=true
 	Fields             []UIField      `json:"fields,omitempty"`   // of Struct and HyperparameterSet
 	Variants           []UIVariant    `json:"variants,omitempty"` // of Union
 	Default            any            `json:"default,omitempty"`

@@ -141,6 +141,10 @@ func (l *linker) loopValue(op *Operator, in *Input, item *typeregistry.Type, pat
 		from, _ = l.registry.Parse(string(typeregistry.KindInteger))
 	case in.Source.Field != "" && item != nil && item.Kind == typeregistry.KindStruct:
 		f, ok := item.FieldNamed(in.Source.Field)
+		if others := item.Others(); !ok && others != nil {
+			from = others.Elem
+			break
+		}
 		if !ok {
 			l.add(path+".from", "The items have no field called %q.", shorten(in.Source.Field, 60))
 			return

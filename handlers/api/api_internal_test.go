@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -83,6 +84,26 @@ func TestDescriptionHasEveryType(t *testing.T) {
 			if method != "get" {
 				require.Contains(t, op.Responses, "409", "%s %s", method, path)
 			}
+		}
+	}
+}
+
+// TestLoneSurrogates: Go decodes half of a character as U+FFFD, which is not in the document.
+func TestLoneSurrogates(t *testing.T) {
+	t.Parallel()
+	decode := jsonFormat().Unmarshal
+	for document, want := range map[string]string{
+		`{"a": "\ud83d\ude00 é \\ud800 \" \u00e9"}`: "",
+		`{"a": "\\\ud800"}`:                         `lone surrogate \ud800, at byte 9`,
+		`{"a": ["x", "\ud83dx"]}`:                   `lone surrogate \ud83d`,
+		`{"a": "\ud83d\ud83d\ude00"}`:               `lone surrogate \ud83d`,
+		`{"\ude00": 1}`:                             `lone surrogate \ude00`,
+		`{"a": "` + "\xe9" + `"}`:                   "not UTF-8",
+	} {
+		var v any
+		err := decode([]byte(document), &v)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", document, err, want)
 		}
 	}
 }

@@ -8,12 +8,14 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// jsonFormat is huma's JSON with three differences: it rejects the NUL character, which Postgres
-// cannot store; it accepts 2.0 for an integer; and its errors are in plain words.
+// jsonFormat is huma's JSON with three differences: it rejects text that Postgres cannot store (lone
+// surrogates and the NUL character); it accepts 2.0 for an integer; and its errors are in plain words.
 func jsonFormat() huma.Format {
 	format := huma.DefaultJSONFormat
 	decode := format.Unmarshal
@@ -28,6 +30,37 @@ func jsonFormat() huma.Format {
 		return checkText(data)
 	}
 	return format
+}
+
+// loneSurrogate returns the position of an escaped half of a character without its other half, or
+// -1. Go decodes it as another character. The document is valid JSON.
+func loneSurrogate(data []byte) int {
+	for at := 0; at < len(data); at++ {
+		if data[at] != '\\' {
+			continue
+		}
+		unit, ok := escapedUnit(data[at:])
+		if !ok || !utf16.IsSurrogate(unit) {
+			at++ // the escaped character
+			continue
+		}
+		second, _ := escapedUnit(data[min(at+len(`\u0000`), len(data)):])
+		if utf16.DecodeRune(unit, second) == utf8.RuneError {
+			return at
+		}
+		at += 2*len(`\u0000`) - 1
+	}
+	return -1
+}
+
+// escapedUnit reads an escape such as \u00e9 at the start of a text.
+func escapedUnit(data []byte) (rune, bool) {
+	const size = len(`\u0000`)
+	if len(data) < size || data[0] != '\\' || data[1] != 'u' {
+		return 0, false
+	}
+	unit, err := strconv.ParseUint(string(data[2:size]), 16, 16)
+	return rune(unit), err == nil
 }
 
 func isNumberError(err error) bool {
@@ -80,8 +113,14 @@ func whole(v any) any {
 	return v
 }
 
-// checkText rejects a JSON document that contains a NUL character.
+// checkText rejects a JSON document with text that is not Unicode, or that contains a NUL character.
 func checkText(data []byte) error {
+	if at := loneSurrogate(data); at >= 0 {
+		return fmt.Errorf("a string contains the lone surrogate %s, at byte %d, which UTF-8 cannot represent", data[at:at+len(`\ud800`)], at)
+	}
+	if !utf8.Valid(data) {
+		return errors.New("the document is not UTF-8")
+	}
 	if !bytes.Contains(data, []byte(`\u0000`)) {
 		return nil
 	}

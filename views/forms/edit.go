@@ -198,8 +198,11 @@ func (e *editor) typeAt(name string) *typeregistry.Type {
 
 // step follows one segment of a control's name into a type.
 func step(t *typeregistry.Type, segment string) *typeregistry.Type {
-	if segment == "$value" {
+	switch segment {
+	case "$value":
 		return t
+	case typeregistry.OthersControl:
+		return t.Others()
 	}
 	if _, ok := rowNumber(segment); ok {
 		switch t.Kind {

@@ -158,3 +158,34 @@ func TestTemplatesCarryTheirToken(t *testing.T) {
 	}
 	require.NotContains(t, formtest.Submit(formtest.Parse(t, "<form>"+b.String()+"</form>")).Encode(), "--row0--")
 }
+
+func TestOtherFieldsOfAStruct(t *testing.T) {
+	t.Parallel()
+	schema := schemaOf(t, map[string]any{"name": "options", "type": "Struct(extra=true){rate: Float}", "default": map[string]any{"rate": 1, "depth": 3}})
+	doc := draw(t, forms.Config{Schema: schema})
+	require.JSONEq(t, `{"options": {"rate": 1, "depth": 3}}`, decode(t, schema, doc))
+
+	doc, focus := press(t, schema, doc, "$add", "inputs.options.$extra")
+	require.Equal(t, "inputs.options.$extra.1.$key", focus)
+	values := formtest.Submit(doc)
+	values.Set("inputs.options.$extra.1.$key", "seed")
+	values.Set("inputs.options.$extra.1.$value", `{"a": [1]}`)
+	got, problems := schema.DecodeForm(typeregistry.Form{Values: values}, forms.Prefix)
+	require.Empty(t, problems)
+	require.JSONEq(t, `{"options": {"rate": 1, "depth": 3, "seed": {"a": [1]}}}`, encodeJSON(t, got))
+
+	values.Set("inputs.options.$extra.1.$value", "{")
+	_, problems = schema.DecodeForm(typeregistry.Form{Values: values}, forms.Prefix)
+	require.Len(t, problems, 1)
+	require.Equal(t, "options.seed", problems[0].Path)
+	require.Equal(t, "inputs.options.$extra.1.$value", schema.Control(typeregistry.Form{Values: values}, forms.Prefix, "options.seed"))
+	form := forms.New(forms.Config{Schema: schema, Values: values, Problems: []forms.Problem{{Path: "options.seed", Message: "This is not JSON."}}})
+	require.Contains(t, form.ErrorLines()[0].Target, "value")
+
+	values.Set("inputs.options.$extra.1.$key", "rate")
+	_, problems = schema.DecodeForm(typeregistry.Form{Values: values}, forms.Prefix)
+	require.Contains(t, problems[len(problems)-1].Message, "“rate” is used twice")
+
+	doc, _ = press(t, schema, doc, "$remove", "inputs.options.$extra.0")
+	require.JSONEq(t, `{"options": {"rate": 1}}`, decode(t, schema, doc))
+}

@@ -88,6 +88,7 @@ func NestedExamples() []Example {
 		{"union of lists", `Union<Ints: List<Integer> | Texts: List<String>>`, `{"$type": "Texts", "value": ["1", "2"]}`},
 		{"union in union", `Union<A: Union<B: Struct{x: Integer} | C: Integer> | D: String>`, `{"$type": "A", "value": {"$type": "C", "value": 3}}`},
 		{"struct", `Struct{a: Integer, b: Struct{c: String, d: Struct{e: Struct{f: Boolean}}}}`, `{"a": 1, "b": {"c": "x", "d": {"e": {"f": true}}}}`},
+		{"struct with other fields", `Struct(extra=true){a: Integer}`, `{"a": 1, "b c": [1, {"d": null}], "e": "x"}`},
 		{"hyperparameters", `HyperparameterSet{lr: Float(min=1e-5, max=0.1, log=true) = 0.01, batch: Enum(64, 256) = 64, warm: Boolean = false}`, `{"lr": 0.001, "batch": 256, "warm": true}`},
 		{"list of files", `List<File>`, "[" + exampleArtifact + ", " + exampleFile("z", "text/plain", 3) + "]"},
 	}

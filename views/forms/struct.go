@@ -26,6 +26,18 @@ func (s structControl) Members() []Control {
 	return out
 }
 
+// Others returns the control of the fields that a Struct with extra=true does not declare, nil for
+// other types. Their paths are those of declared fields.
+func (s structControl) Others() *Control {
+	t := s.c.Type.Others()
+	if t == nil {
+		return nil
+	}
+	others := s.c.of(t, s.c.Name+"."+typeregistry.OthersControl, s.c.Path, nil)
+	others.Label, others.Compact = s.c.Label+", other fields", true
+	return &others
+}
+
 // Folded reports whether the members are collapsed.
 func (s structControl) Folded() bool { return s.c.Depth >= nestedDetails }
 

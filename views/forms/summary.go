@@ -53,6 +53,9 @@ func (c Control) collect(places map[string]ErrorLine, label string) {
 		for _, m := range (structControl{c}).Members() {
 			m.collect(places, label+", "+m.Label)
 		}
+		if others := (structControl{c}).Others(); others != nil {
+			others.collect(places, label)
+		}
 	case typeregistry.KindList:
 		for _, row := range (listControl{c}).Rows() {
 			row.Value.collect(places, fmt.Sprintf("%s, entry %d", label, row.Number))

@@ -42,6 +42,8 @@ func below(t *typeregistry.Type, path, rest string) (*typeregistry.Type, string)
 	case typeregistry.KindStruct, typeregistry.KindHyperparam:
 		if f, ok := t.FieldNamed(name); ok {
 			found = f.Type
+		} else if others := t.Others(); others != nil {
+			found = others.Elem
 		} else {
 			return nil, fmt.Sprintf("%s has no %q.%s", path, name, suggestion(t.Fields, name))
 		}

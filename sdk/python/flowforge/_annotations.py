@@ -18,6 +18,7 @@ from ._evaluate import UNIONS
 from ._hints import class_hints, is_instance, is_json, may_be_absent, required, spelled
 from ._limits import constrain
 from ._schema import JSON, Columns, Field, NotConstant, Type, entries, list_of, optional_of
+from ._structs import Struct
 from ._unmapped import Unmapped, of_field, reading
 
 _LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Collection)
@@ -370,19 +371,20 @@ def _field(name: str, t: Type, found: Read, default: Any) -> Field:
 
 
 def _struct(cls: Any, fields: Tuple[Field, ...], absent: FrozenSet[str] = frozenset()) -> Type:
-    """Return the type of a class. The server stores null for keys without a value; those in absent are left out again."""
-    if not fields:
+    """Return the type of a class. Keys in absent are left out if they have no value."""
+    extra = _extra(cls)
+    if not fields and extra is None:
         raise Unmapped(f"`{cls.__name__}` has no fields")
-    keywords = _foreign.keywords(cls) if _foreign.is_pydantic(cls) else {}
+    of = Struct(cls, fields, absent, extra)
+    return Type("Struct", {"extra": True} if extra else {}, fields=fields, python=cls.__name__, decode=of.decode, encode=of.encode, build=of.build)
 
-    def build(given: Dict[str, Any]) -> Any:
-        return cls(**{keywords.get(name, name): value for name, value in given.items() if value is not None or name not in absent})
 
-    def decode(value: Any) -> Any:
-        return build({f.name: f.type.decode(value[f.name]) for f in fields if f.name in value})
-
-    def encode(value: Any) -> Any:
-        get = value.get if isinstance(value, dict) else lambda name: getattr(value, name)
-        return {f.name: f.type.encode(get(f.name)) for f in fields if not (isinstance(value, dict) and f.name not in value)}
-
-    return Type("Struct", fields=fields, python=cls.__name__, decode=decode, encode=encode, build=build)
+def _extra(cls: Any) -> Optional[Type]:
+    """Return the type of the undeclared fields that instances keep, or None if they keep none."""
+    annotation = _foreign.extra(cls)
+    if annotation is None:
+        return None
+    t = _plain(annotation, False)
+    if t.holds_blob or t.stream:
+        raise Unmapped(f"the extra fields of `{cls.__name__}` are `{t.shown}`, but only values of JSON can have names that are not declared")
+    return t

@@ -64,6 +64,9 @@ class Server:
             raise ServerError(f"{method} {path}: the request cannot be written as JSON: {_files.not_json(body) or err}") from None
         except ValueError:
             raise ServerError(f"{method} {path}: the request contains NaN or an infinite number, which JSON cannot represent") from None
+        why = _files.not_text(body)
+        if why:
+            raise ServerError(f"{method} {path}: {why}")
         return self.call(method, path, data, "application/json")
 
     def call(self, method: str, path: str, body: Any = None, media_type: str = "", query: Optional[Dict[str, Any]] = None) -> Any:

@@ -9,7 +9,7 @@ import enum
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Type as Class, TypeVar, Union, overload
 
-from . import _annotations, _arithmetic, _future, _graph, _returned, _unmapped, _wire
+from . import _annotations, _arithmetic, _files, _future, _graph, _returned, _unmapped, _wire
 from ._future import Future, Group
 from ._graph import Foreach, Input, Node, NodeOutput, Scope, Value, expression
 from ._operator import add_node
@@ -143,6 +143,9 @@ def _named(item: Any) -> str:
 def _constants(items: List[Any]) -> Tuple[List[Any], Type]:
     if not all(map(_wire._finite, items)):
         raise error(f"{items!r} contains a number that JSON cannot represent (NaN or infinity)")
+    why = _files.not_text(items)
+    if why:
+        raise error(f"foreach: {why}")
     if len({type(i) for i in items}) == 1 and isinstance(items[0], enum.Enum):
         t = _annotations.read(type(items[0])).type
         return [t.encode(i) for i in items], t

@@ -72,12 +72,14 @@ def write_output(config: Config, name: str, value: Any) -> None:
         except OSError as err:
             raise OutputError(f"output {name!r}: {err}") from err
         return
+    _check_text(value, f"output {name!r}")
     write_json(target, value, f"output {name!r}")
 
 
 def write_metadata(config: Config, name: str, metadata: Mapping[str, Any]) -> None:
     """Write the metadata of an output to a file next to the outputs."""
     target = output_path(config, name).with_name(f".{name}.metadata")
+    _check_text(dict(metadata), f"metadata of output {name!r}")
     write_json(target, dict(metadata), f"metadata of output {name!r}")
 
 
@@ -127,6 +129,36 @@ def to_json(value: Any, what: str) -> str:
         return json.dumps(value, allow_nan=False, default=scalar)
     except (TypeError, ValueError) as err:
         raise OutputError(f"{what} cannot be written as JSON: {not_json(value) or err}") from err
+
+
+def _check_text(value: Any, what: str) -> None:
+    why = not_text(value)
+    if why:
+        raise OutputError(f"{what}: {why}")
+
+
+# Surrogates in a string of Python are lone ones: pairs are one character.
+_NO_TEXT = re.compile("[\ud800-\udfff\\0]")
+
+
+def not_text(value: Any, path: str = "") -> str:
+    """Return which text in a value UTF-8 or the server's database cannot represent, or ""."""
+    if isinstance(value, str):
+        found = _NO_TEXT.search(value)
+        if found is None:
+            return ""
+        where = path if path.startswith("the key ") else f"the text at {path}" if path else "the text"
+        if found[0] == "\0":
+            return f"{where} contains the character NUL (\\x00), which cannot be stored; remove it, or return bytes as a File"
+        return (
+            f"{where} contains the lone surrogate {found[0]!r}, which UTF-8 and JSON cannot represent. It often stands for bytes that were not UTF-8: "
+            "decode them with their encoding or with errors='replace', or return bytes as a File"
+        )
+    if isinstance(value, dict):
+        return next(filter(None, (not_text(key, f"the key {ascii(key)}") or not_text(part, f"{path}[{ascii(key)}]") for key, part in value.items())), "")
+    if isinstance(value, (list, tuple)):
+        return next(filter(None, (not_text(part, f"{path}[{index}]") for index, part in enumerate(value))), "")
+    return ""
 
 
 def _is_scalar(value: Any) -> bool:

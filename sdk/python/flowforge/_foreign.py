@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import typing
 from pathlib import Path
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Tuple
 
 from . import _formats, _handles
 from ._formats import library
+from ._hints import class_hints
 from ._schema import Type
 
 
@@ -17,6 +19,8 @@ def is_pydantic(cls: type) -> bool:
 
 def keywords(cls: Any) -> Dict[str, str]:
     """Return the argument of a pydantic model's constructor for each field that has an alias."""
+    if not is_pydantic(cls):
+        return {}
     config = cls.model_config
     if config.get("populate_by_name") or config.get("validate_by_name"):
         return {}
@@ -28,6 +32,24 @@ def keywords(cls: Any) -> Dict[str, str]:
         if texts:
             found[name] = texts[0]
     return found
+
+
+def extra(cls: Any) -> Optional[Any]:
+    """Return the annotation of the values of undeclared fields that instances of a class of pydantic keep, or None if they keep none."""
+    config = cls.model_config if is_pydantic(cls) else getattr(cls, "__pydantic_config__", None)
+    if not config or config.get("extra") != "allow":
+        return None
+    args = typing.get_args(class_hints(cls).get("__pydantic_extra__"))
+    return args[1] if len(args) == 2 else Any
+
+
+def undeclared(value: Any) -> Mapping[str, Any]:
+    """Return the undeclared fields that an instance of a class of pydantic keeps, by name."""
+    if is_pydantic(type(value)):
+        return value.__pydantic_extra__ or {}
+    if getattr(value, "__pydantic_config__", None) is None:
+        return {}
+    return {name: found for name, found in vars(value).items() if not hasattr(type(value), name) and name not in type(value).__dataclass_fields__}
 
 
 def data(cls: type) -> Optional[Type]:

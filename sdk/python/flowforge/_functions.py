@@ -20,6 +20,13 @@ def check(function: Any, decorator: str) -> None:
     name, place = function.__name__, _place.of_code(code)
     if code.co_flags & inspect.CO_ASYNC_GENERATOR:
         raise _place.error(f"{name} is an async generator, and its items cannot be read outside of an event loop: write def and yield, or return a list", place)
+    first = code.co_varnames[0] if code.co_argcount else ""
+    if first in ("self", "cls") and function.__qualname__.rpartition(".")[0] and first not in function.__annotations__:
+        raise _place.error(
+            f"{name} is a method, and a task has no {'object' if first == 'self' else 'class'} to call it on: write a function, or @staticmethod above @{decorator} and no {first}; "
+            "pass what it needs as parameters",
+            place,
+        )
     if code.co_flags & inspect.CO_COROUTINE and decorator != "operator":
         raise _place.error(f"{name} is async, and only functions with @operator can be: write def without await, because a workflow only connects operators", place)
 

@@ -72,7 +72,7 @@ class Future(_Unknown):
         found = value.type.field_named(name) if not value.type.optional else None
         if found is not None:
             return Future(part(value, name, found.type))
-        if value.type.kind == "JSON" and value.type.python != "Any":
+        if value.type.extra or value.type.kind == "JSON" and value.type.python != "Any":
             return Future(part(value, name, JSON))
         fields = [f.name for f in value.type.fields]
         advice = _habits.of_result(value.label, name)
@@ -100,7 +100,7 @@ class Future(_Unknown):
         if isinstance(key, int) and _is_tuple(t) and -len(t.fields) <= key < len(t.fields):
             one = t.fields[key]
             return Future(part(self._ff, one.name, one.type))
-        if t.kind == "JSON":
+        if t.kind == "JSON" or t.extra and isinstance(key, str):
             return Future(expression(JSON, self._ff, *text))
         if t.blob:
             _refuse(self)

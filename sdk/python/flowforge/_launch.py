@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Opti
 from . import _handles, _versions
 from ._api import Server, quoted
 from ._place import error
-from ._schema import Type, article
+from ._schema import JSON, Type, article
 from .exceptions import DefinitionError, ServerError
 
 if TYPE_CHECKING:
@@ -154,6 +154,8 @@ def type_of(workflow: Workflow[Any, Any], key: str) -> Type:
         raise error(f"{workflow.name} has no input {name!r}; its inputs are: {', '.join(parameters) or 'none'}")
     for field in fields:
         found = t.inner.field_named(field)
+        if found is None and t.inner.extra:
+            return JSON
         if found is None:
             raise error(f"{key}: {article(t.inner)} has no field {field!r}")
         t = found.type
@@ -169,12 +171,19 @@ def upload(server: Server, t: Type, value: Any, name: str) -> Any:
     if t.kind == "List" and t.elem is not None and isinstance(value, (list, tuple, set, frozenset)):
         return [upload(server, t.elem, v, name) for v in value]
     if not t.blob:
-        return t.encode(value)
+        return _encoded(t, value, name)
     if isinstance(value, _handles.File) and value.reference:
         return value.reference
     if isinstance(value, (str, dict)) and not (isinstance(value, str) and os.path.exists(value)):
         return value
     return _upload_file(server, value if not isinstance(value, str) else Path(value), name)
+
+
+def _encoded(t: Type, value: Any, name: str) -> Any:
+    try:
+        return t.encode(value)
+    except Exception as err:  # encoders raise what their value raises
+        raise error(f"{name}: {value!r} is not {article(t)}: {err}") from None
 
 
 def _upload_file(server: Server, value: Any, name: str) -> Any:

@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
-from . import _handles, _streams, _wire
+from . import _files, _handles, _streams, _wire
 from ._place import error
 from ._schema import JSON, Type, article
 from ._signature import REQUIRED, Signature
@@ -41,6 +41,8 @@ def _problem(t: Type, found: Any) -> str:
     """Return why a value is not of type t, or "". Files are checked when they are read."""
     if t.optional and t.elem is not None:
         return "" if found is None else _problem(t.elem, found)
+    if t.kind == "JSON":
+        return _files.not_json(found) or _wire.constant_mismatch(found, t)
     if t.blob or t.stream or t.kind == "Connection":
         return f"None is not {article(t)}" if found is None else ""
     if is_plain(t):

@@ -89,6 +89,11 @@ class Type:
         return self.python or self.text()
 
     @property
+    def extra(self) -> bool:
+        """Whether a Struct keeps fields that it does not declare."""
+        return bool(self.params.get("extra"))
+
+    @property
     def name(self) -> str:
         return self.custom or self.kind
 
@@ -271,7 +276,7 @@ def _inner_mismatch(given: Type, expected: Type) -> str:
     if given.elem and expected.elem:
         why = mismatch(given.elem, expected.elem)
         return f"its {'entries' if expected.kind == 'List' else 'values'}: {why}" if why else ""
-    if expected.fields:
+    if expected.fields or expected.extra:
         return _fields_mismatch(given, expected)
     low, high = expected.params.get("min"), expected.params.get("max")
     most, least = given.params.get("max"), given.params.get("min")
@@ -286,8 +291,15 @@ def _inner_mismatch(given: Type, expected: Type) -> str:
 
 
 def _fields_mismatch(given: Type, expected: Type) -> str:
+    if given.extra and not expected.extra:
+        return f"{_shown(given)} keeps extra fields, which {_shown(expected)} does not have"
     for f in given.fields:
         if expected.field_named(f.name) is None:
+            if expected.extra:
+                why = mismatch(f.type, JSON)
+                if why:
+                    return f"its field {f.name}: {why}"
+                continue
             return f"{_shown(expected)} has no field {f.name}"
     for f in expected.fields:
         mine = given.field_named(f.name)

@@ -9,7 +9,7 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from . import _annotations, _docstrings, _handles, _hints, _place
+from . import _annotations, _docstrings, _foreign, _handles, _hints, _place
 from ._annotations import Read
 from ._evaluate import evaluate
 from ._schema import Type, optional_of
@@ -64,6 +64,9 @@ class Signature:
         if self.single or not self.results:
             return [value] if self.results else []
         if dataclasses.is_dataclass(value):
+            more = _foreign.undeclared(value)
+            if more:
+                raise ValueError(f"it has the extra field {next(iter(more))!r}, which is no output; return a BaseModel of pydantic, which is one output with all fields")
             return [getattr(value, r.name) for r in self.results]
         values = list(value)
         if len(values) != len(self.results):

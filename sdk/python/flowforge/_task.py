@@ -15,7 +15,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from . import _coroutines, _handles, _results, _traceback, client
 from ._files import is_pipe
 from ._operator import Operator
-from ._schema import Type
+from ._schema import JSON, Type
 from ._signature import Result
 from .exceptions import FlowForgeError, InputError, OutputError
 
@@ -99,8 +99,8 @@ def _elem(t: Type) -> Type:
 
 def _field(t: Type, name: str) -> Type:
     found = t.field_named(name)
-    assert found is not None
-    return found.type
+    assert found is not None or t.extra
+    return found.type if found else JSON
 
 
 def _decode(t: Type, value: Any, name: str, pickle: bool) -> Any:

@@ -151,7 +151,7 @@ def _within(wide: Type, narrow: Type) -> bool:
         return not any(k not in _TEXTS for k in wide.params)
     for name, limit in wide.params.items():
         mine = narrow.params.get(name)
-        if name in _TEXTS or mine == limit:
+        if name in _TEXTS or name == "extra" or mine == limit:
             continue
         if mine is None:
             return False

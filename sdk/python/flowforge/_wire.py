@@ -8,11 +8,11 @@ import math
 import re
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
-from . import _place
+from . import _files, _place
 from ._future import Future, Group
 from ._graph import Port, Value, numbered
 from ._place import error
-from ._schema import NotConstant, Type, article, mismatch
+from ._schema import JSON, NotConstant, Type, article, mismatch
 from ._signature import Parameter, Signature
 
 # How an argument is assembled of inputs: the name of one, a constant, or parts of these.
@@ -110,7 +110,7 @@ class _Wiring:
             parts: Dict[str, Any] = {}
             for key, value in argument.items():
                 found = t.field_named(str(key))
-                of = found.type if found else t.elem
+                of = found.type if found else JSON if t.extra else t.elem
                 if of is None:
                     raise self._error(f"a dict is not {article(t)}")
                 parts[str(key)] = self.argument(f"{name}_{_identifier(key)}", of, value)
@@ -163,6 +163,9 @@ def constant_mismatch(value: Any, t: Type) -> str:
     """Return why a JSON value is not of type t, or "" if it is, or if only the server can decide."""
     if not _finite(value):
         return f"{value!r} contains a number that JSON cannot represent (NaN or infinity); use None or a large number"
+    why = _files.not_text(value)
+    if why:
+        return why
     return _mismatch(value, t)
 
 

@@ -53,8 +53,8 @@ class Running:
         path = "/executions/" + execution["execution_id"] + "/resume"
         return self.wait(self.call("POST", path, {"override_inputs": inputs}))
 
-    def wait(self, launched: Dict[str, Any]) -> Dict[str, Any]:
-        end = time.monotonic() + 60
+    def wait(self, launched: Dict[str, Any], seconds: float = 60) -> Dict[str, Any]:
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             execution: Dict[str, Any] = self.call("GET", "/executions/" + launched["execution_id"])
             if execution["status"] in ("SUCCEEDED", "FAILED", "CANCELLED"):

@@ -12,12 +12,14 @@ import pytest
 
 from flowforge import (
     Dataset,
+    DefinitionError,
     ExecutionError,
     File,
     FlowForgeError,
     InputError,
     Model,
     NotFoundError,
+    OutputError,
     RetryBudget,
     Run,
     ServerError,
@@ -34,7 +36,7 @@ from flowforge import (
 from flowforge import _cli
 from flowforge._api import Server
 
-from .flows import dependent, equal, frames, nested, search, trouble, typed, values
+from .flows import dependent, equal, extra, frames, nested, search, trouble, typed, values
 from .serving import PACKAGE, server
 
 
@@ -188,6 +190,28 @@ def failure(flow: Workflow[Any, Any], **inputs: Any) -> str:
     with pytest.raises(ExecutionError, match="FAILED"):
         run.wait(120)
     return run.logs()
+
+
+def test_undeclared_fields_are_kept(server: Server) -> None:
+    given = extra.Open.model_validate({"depth": 1, "notes": ["é", {"a": None}]})
+    outer = extra.Outer.model_validate({"inner": {"q": 1}, "many": [{"rate": 2, "z": True}]})
+    local, remote = both(extra.extra, given, outer)
+    assert remote == local and local["seeds"] == [1, 2] and local["depth"] == 1
+    assert local["parts"][1] == {"options": {"depth": 1, "notes": ["é", {"a": None}], "seed": 2}, "inner": {"q": 1}, "many": [{"z": True}]}
+    local, remote = both(extra.extra)
+    assert remote == local and local["parts"][0]["options"] == {"depth": 3, "seed": 1}
+    with pytest.raises(DefinitionError, match="outer: .* is not an `Outer`: it has no field 'nope'; its fields are: inner, many"):
+        extra.extra.launch(outer={"nope": 1})  # type: ignore[call-overload]
+
+
+def test_a_lone_surrogate_is_an_error(server: Server) -> None:
+    reason = r"operator lone, output 'result': the text at \['x'\]\[0\] contains the lone surrogate '\\udce9'"
+    with pytest.raises(OutputError, match=reason):
+        extra.lone_surrogate()
+    with pytest.raises(ExecutionError, match=reason):
+        extra.lone_surrogate.launch().wait(120)
+    with pytest.raises(ServerError, match=r"the text at \['inputs'\]\['name'\] contains the lone surrogate"):
+        extra.lone_surrogate.launch("\ud800")
 
 
 def test_a_traceback_has_only_frames_of_the_user(server: Server) -> None:

@@ -115,3 +115,20 @@ def test_a_future_has_no_value_outside_its_workflow() -> None:
         double(found[0])
     with pytest.raises(DefinitionError, match="flow: n: <double.result: int> has no value"):
         flow(found[0])
+
+
+def test_methods_are_named_as_such() -> None:
+    with pytest.raises(DefinitionError, match=r"test_functions\.py:\d+: fit is a method, and a task has no object to call it on: write a function, or @staticmethod above @operator and no self"):
+
+        class Trainer:
+            @operator
+            def fit(self, rows: int) -> int:
+                return rows
+
+    class Tools:
+        @staticmethod
+        @operator
+        def plus(a: int, b: int) -> int:
+            return a + b
+
+    assert Tools.plus(1, 2) == 3

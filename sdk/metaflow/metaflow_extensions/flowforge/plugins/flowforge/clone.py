@@ -33,9 +33,11 @@ _PAUSES = (0.5, 1, 2, 4, 8, 15, 30, 30)  # seconds, between requests to a server
 
 def _request(request: Request) -> Any:
     """Return the answer of the server. A server that restarts is asked again."""
+    from . import certificates
+
     for pause in (*_PAUSES, None):
         try:
-            with urlopen(request, timeout=60) as answer:
+            with urlopen(request, timeout=60, context=certificates.context()) as answer:
                 return json.load(answer)
         except HTTPError as err:
             with err:

@@ -11,6 +11,10 @@ from metaflow.decorators import StepDecorator
 from metaflow.metadata_provider import MetaDatum
 from metaflow.unbounded_foreach import UBF_CONTROL, UBF_TASK
 
+from . import certificates
+
+certificates.install()  # every process of Metaflow imports the decorators
+
 
 class FlowForgeInternalDecorator(StepDecorator):  # type: ignore[misc]
     name = "flowforge_internal"

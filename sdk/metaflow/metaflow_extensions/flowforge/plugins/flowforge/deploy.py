@@ -198,8 +198,9 @@ def definition(obj: Any, server: Server, where: Store, options: Options) -> Dict
     common = {"environment": environment, "code": {"package": "", "file": BOOT}}
     ports = [_port(i) for i in inputs]
     found = describe.steps(obj.graph, common, packages, ports, here)
+    credentials = [{"name": v.lower(), "type": "Secret", "value": {"$secret": s}} for v, s in where.secrets.items()]
     for step in found:  # every task reads the datastore
-        step.inputs.extend({"name": v.lower(), "type": "Secret", "value": {"$secret": s}} for v, s in where.secrets.items())
+        step.inputs.extend(credentials)
     operators, graphs = graph.translate(found)
     document: Dict[str, Any] = {"name": name, "metadata": {"metaflow": _metadata(obj)}, "parallelism": options.max_workers}
     if obj.graph.doc:
@@ -209,7 +210,7 @@ def definition(obj: Any, server: Server, where: Store, options: Options) -> Dict
     if inputs:
         document["inputs"] = inputs
     document["operators"] = operators
-    last = hooks.operators(obj.flow, common, packages)
+    last = hooks.operators(obj.flow, common, packages, credentials)
     if last:
         document["on_exit"] = last
     if graphs:
