@@ -29,7 +29,7 @@ type typed struct {
 	policy            bool
 	approval, propose bool
 	rules             []views.ModelRule
-	more              bool // the form asks for a row of a further rule
+	more              bool // the form requests a row for another rule
 	rulesError        string
 }
 
