@@ -204,5 +204,5 @@ operators:
 	seen(`<span class="stack-label">found</span>`) // a replaced row has every column of the table
 	seen("event: end")
 	b.admin.get(t, "/executions/"+e.ID.String()+"/nodes/each").says(t, http.StatusOK, "0 of 3 items succeeded")
-	b.admin.get(t, "/executions/"+e.ID.String()).says(t, http.StatusOK, `<b class="strong">0 of 4 nodes</b>`)
+	b.admin.get(t, "/executions/"+e.ID.String()).says(t, http.StatusOK, `<b class="strong">0 of 4 nodes succeeded</b>`)
 }

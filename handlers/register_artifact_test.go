@@ -61,13 +61,19 @@ func TestTheProjectHasRulesForPromotions(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	require.Contains(t, b.member.get(t, "/model-policy").body, "Team administrators can change these rules.")
-	refused := b.admin.submit(t, "/model-policy", "approval", "1", "rules", "accuracy best")
+	refused := b.admin.submit(t, "/model-policy", "approval", "1", "metric", "worst writer", "better", "lower", "margin", "a bit", "tests", "any")
 	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
-	require.Contains(t, refused.body, "accuracy best</textarea>")
-	require.Equal(t, http.StatusUnprocessableEntity, b.admin.submit(t, "/model-policy", "rules", "accuracy higher by inf").status)
-	require.Equal(t, http.StatusSeeOther, b.admin.submit(t, "/model-policy", "approval", "1", "rules", "accuracy higher by 0.01").status)
+	for _, want := range []string{`value="worst writer"`, `<option value="lower" selected>`, `<option value="any" selected>`, `value="a bit"`, "Enter a margin such as 0.01."} {
+		require.Contains(t, refused.body, want)
+	}
+	require.Equal(t, http.StatusUnprocessableEntity, b.admin.submit(t, "/model-policy", "metric", "accuracy", "better", "higher", "margin", "inf").status)
+	more := b.admin.submit(t, "/model-policy", "metric", "accuracy", "better", "higher", "margin", "", "tests", "same", "add", "1")
+	require.Equal(t, http.StatusOK, more.status)
+	require.Contains(t, more.body, `aria-label="Rule 2"`)
+	require.Equal(t, http.StatusSeeOther, b.admin.submit(t, "/model-policy", "approval", "1",
+		"metric", "worst writer", "better", "higher", "margin", "0.01", "tests", "same", "metric", "", "better", "higher", "margin", "", "tests", "same").status)
 	saved := b.admin.get(t, "/model-policy?done=policy").body
-	for _, want := range []string{"Another person must approve.", "accuracy higher by 0.01</textarea>", "The policy was saved."} {
+	for _, want := range []string{"Another person must approve.", "worst writer at least 0.01 higher than in production, on the same test set", `value="worst writer"`, "The policy was saved."} {
 		require.Contains(t, saved, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,10 +187,17 @@ func stylesheet(bodies map[string][]byte) []byte {
 	slices.Sort(rest)
 	var out bytes.Buffer
 	for _, name := range slices.Concat(order, rest, []string{"vendor/uplot.css"}) {
-		out.Write(bodies[name])
+		out.Write(compact(bodies[name]))
 		out.WriteByte('\n')
 	}
 	return out.Bytes()
+}
+
+// compact removes comments, indentation and empty lines from a stylesheet, which browsers do not
+// need. No string in the style files contains a comment.
+func compact(css []byte) []byte {
+	css = regexp.MustCompile(`(?s)/\*.*?\*/`).ReplaceAll(css, nil)
+	return bytes.TrimSpace(regexp.MustCompile(`\s*\n\s*`).ReplaceAll(css, []byte("\n")))
 }
 
 func compressed(name string, body []byte) []byte {

@@ -76,8 +76,11 @@ func TestStylesheetKeepsItsBudget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(strings.TrimSpace(string(css)), "/* Three steps") {
+	if !strings.HasPrefix(string(css), "@layer reset, tokens") {
 		t.Error("the stylesheet does not begin with the tokens")
+	}
+	if m := regexp.MustCompile(`/\*|\n[ \t\n]`).FindString(string(css)); m != "" {
+		t.Errorf("the stylesheet has comments or indentation: %q", m)
 	}
 	own, _, _ := strings.Cut(string(css), ".uplot, .uplot *")
 	if n := strings.Count(own, "!important"); n > 5 {
@@ -85,6 +88,27 @@ func TestStylesheetKeepsItsBudget(t *testing.T) {
 	}
 	if m := regexp.MustCompile(`(?m)^\s*#[a-z]`).FindString(own); m != "" {
 		t.Errorf("an id selector: %q", m)
+	}
+}
+
+// TestIconsHaveTheirStyles: the check of a succeeded state and the cross of a failed one are drawn by
+// classes that only the sprite uses.
+func TestIconsHaveTheirStyles(t *testing.T) {
+	t.Parallel()
+	css, err := io.ReadAll(get(t, static.Prefix+static.Stylesheet).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	classes := regexp.MustCompile(`class="([^"]+)"`).FindAllStringSubmatch(static.Sprite(), -1)
+	if len(classes) == 0 {
+		t.Fatal("no class in the sprite")
+	}
+	for _, m := range classes {
+		for class := range strings.FieldsSeq(m[1]) {
+			if !strings.Contains(string(css), "."+class+" {") {
+				t.Errorf("the stylesheet has no rule for .%s of the icon sprite", class)
+			}
+		}
 	}
 }
 

@@ -16,6 +16,18 @@ type PendingPromotion struct {
 	Since                        ui.Moment
 }
 
+// rest is the end of the sentence about the request.
+func (p PendingPromotion) rest() string {
+	text := ""
+	if p.Reason != "" {
+		text = ": “" + p.Reason + "”"
+	}
+	if p.Mine {
+		text += ". Another person must decide."
+	}
+	return text
+}
+
 // PendingApproval is a node that awaits approval.
 type PendingApproval struct {
 	Message, Node, NodeURL  string

@@ -49,7 +49,7 @@ type ExecutionHead struct {
 	Priority                 string // "" for normal
 	RelaunchOf, RelaunchLink string
 	Bar                      ui.Bar
-	Progress                 string // "64 %", or "2 of 5 nodes" of an execution that did not succeed
+	Progress                 string // "64 %", or "2 of 5 nodes succeeded" of an execution that has ended otherwise
 	Levels                   string // "3 of 5 levels"
 	Left                     string // "about 48 s left", "" when unknown
 	GPUHours                 string // "12.5 GPU-hours", "" without any

@@ -73,8 +73,9 @@ type ExecutionGrid struct {
 	Total    string
 	Columns  []GridColumn
 	Shown    []GridColumn // columns of the table of executions, for the chooser
-	Charts   *RunCharts   // nil for a table without charts
-	Sized    bool         // columns have widths or are pinned
+	Missing  *MissingColumns
+	Charts   *RunCharts // nil for a table without charts
+	Sized    bool       // columns have widths or are pinned
 	Rows     []GridRow
 	GroupBy  GroupChoice
 	Groups   *GridGroups // nil for a table of executions
@@ -101,6 +102,14 @@ type GridColumn struct {
 	SortURL           string
 	LeftURL, RightURL string // "" at the end of the pinned or the other columns
 	PinURL, DropURL   string // PinURL is "" if no more columns can be pinned
+}
+
+// MissingColumns are the parts of a table that it leaves out, because no execution has their names.
+type MissingColumns struct {
+	Title     string   // "1 column is not shown."
+	Reasons   []string // sentences
+	Columns   []GridColumn
+	RemoveURL string // the table without them
 }
 
 // group is what the head of the column shows above its name: the part of the execution, and the path

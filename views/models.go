@@ -124,9 +124,21 @@ type ModelPolicy struct {
 	Lines             []string
 	URL               string // of the form, or ""
 	Approval, Propose bool
-	Rules             string // as in the form: a line for each rule
+	Rules             []ModelRule // as in the form, which has a row for each
+	Open              bool        // the form was sent and is shown again
 	Error             string
 }
+
+// ModelRule is the row of a rule in the form of a policy.
+type ModelRule struct {
+	Metric, Margin    string
+	Lower, AnyTestSet bool
+	Invalid           bool // the margin is not a number
+	Added             bool // the row was just added
+}
+
+// AnyTestSet is the value of the control that compares versions across test sets.
+const AnyTestSet = "any"
 
 // ProjectPolicy is the page of what promotions need of models without a policy of their own.
 type ProjectPolicy struct {

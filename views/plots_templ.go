@@ -538,7 +538,7 @@ func historyPlot(p Plots) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "</div></div><div class=\"card-body stack stack-s\"><div data-plot aria-busy=\"true\"></div><p class=\"tiny muted plot-say\" data-say=\"A mark is a run; the line is the best value until then.\" aria-live=\"polite\"></p>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "</div></div><div class=\"card-body stack stack-s\"><div data-plot aria-busy=\"true\"></div><p class=\"tiny muted plot-say\" data-say=\"Each mark is a run. The line shows the best value so far.\" aria-live=\"polite\"></p>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -24,6 +24,21 @@ func arguments(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// between accepts from least to most arguments; with most 0, it accepts any larger number. The error
+// states the usage.
+func between(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		usage := strings.TrimSuffix(cmd.UseLine(), " [flags]")
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("missing argument; usage: %s", usage)
+		case most > 0 && len(args) > most:
+			return fmt.Errorf("unexpected argument %q; usage: %s", args[most], usage)
+		}
+		return nil
+	}
+}
+
 // versionArgument splits NAME@VERSION.
 func versionArgument(arg string) (name, version string, err error) {
 	name, version, _ = strings.Cut(arg, "@")

@@ -16,6 +16,16 @@ func TestArguments(t *testing.T) {
 	require.EqualError(t, arguments()(cmd, []string{"x"}), `unexpected argument "x": logs accepts no arguments`)
 }
 
+// TestBetweenArguments: the error of a command with optional arguments states its usage.
+func TestBetweenArguments(t *testing.T) {
+	t.Parallel()
+	cmd := &cobra.Command{Use: "diff WORKFLOW FROM [TO]"}
+	require.NoError(t, between(2, 3)(cmd, []string{"w", "1", "2"}))
+	require.EqualError(t, between(2, 3)(cmd, []string{"w"}), "missing argument; usage: diff WORKFLOW FROM [TO]")
+	require.EqualError(t, between(2, 3)(cmd, []string{"w", "1", "2", "3"}), `unexpected argument "3"; usage: diff WORKFLOW FROM [TO]`)
+	require.NoError(t, between(1, 0)(cmd, []string{"a", "b", "c"}))
+}
+
 func TestVersionArgument(t *testing.T) {
 	t.Parallel()
 	name, version, err := versionArgument("digits-net@1.0.0")

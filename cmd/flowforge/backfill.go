@@ -55,8 +55,8 @@ func newBackfillCreateCommand() *cobra.Command {
 		RunE: runBackfillCreate,
 	}
 	cmd.Flags().String("from", "", "first day, in the time zone of the schedule, or a time such as 2026-09-01T02:00:00Z")
-	cmd.Flags().String("until", "", "end of the range, exclusive: a day or a time; tomorrow includes today until now")
-	cmd.Flags().String("rerun", "", "which times with an execution run again: missing (none, default), failed or all")
+	cmd.Flags().String("until", "", "end of the range, exclusive: a day or a time; to include today, use the date of tomorrow")
+	cmd.Flags().String("rerun", "", "times to run again although they have an execution: missing (none; the default), failed or all")
 	cmd.Flags().Bool("newest-first", false, "launch the newest time first")
 	cmd.Flags().Int("parallelism", 0, "maximum number of concurrent executions (default 4)")
 	cmd.Flags().String("version", "", "workflow version (default: version of the schedule, or the latest)")

@@ -35,7 +35,7 @@ func newDatasetCommand() *cobra.Command {
 	register := &cobra.Command{
 		Use: "register DATASET@VERSION [FILE]", Short: "Register a file or an artifact as a version",
 		Example: "  flowforge dataset register digits@3 digits.parquet\n  flowforge dataset register digits@4 --artifact 01a2…b9",
-		Args:    cobra.RangeArgs(1, 2), RunE: runDatasetRegister,
+		Args:    between(1, 2), RunE: runDatasetRegister,
 	}
 	register.Flags().String("artifact", "", "ID of the artifact to register instead of a file")
 	register.Flags().String("description", "", "description of the version")

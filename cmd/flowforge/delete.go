@@ -16,7 +16,7 @@ func newDeleteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete EXECUTION...",
 		Short: "Delete ended executions with their logs and metrics, and artifacts that nothing else uses",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  between(1, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
 			if err != nil {

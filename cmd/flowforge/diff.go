@@ -19,7 +19,7 @@ func newDiffCommand() *cobra.Command {
 		Short:   "Show the changes between two versions of a workflow, and which of them break callers",
 		Long:    "Show the changes between two versions of a workflow: inputs and outputs, with the changes that break\ncallers, operators, settings and code files. TO is the latest version by default.",
 		Example: "  flowforge diff digits.train 1.0.0\n  flowforge diff digits.train 1.0.0 1.1.0 --exit-code",
-		Args:    cobra.RangeArgs(2, 3),
+		Args:    between(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
 			if err != nil {

@@ -18,7 +18,7 @@ func newLabelCommand() *cobra.Command {
 		Short: "Change the tags, the note and the name of executions",
 		Example: `  flowforge label 01a20984-… --tag baseline --name "lower learning rate"
   flowforge label 01a20984-… 01a2098f-… --remove-tag baseline --note ""`,
-		Args: cobra.MinimumNArgs(1),
+		Args: between(1, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := labelInput(cmd, len(args))
 			if err != nil {

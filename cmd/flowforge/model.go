@@ -48,7 +48,10 @@ func newModelCommand() *cobra.Command {
 		Args:    arguments("MODEL@VERSION", "STAGE"), RunE: runModelMove,
 	}
 	move.Flags().String("reason", "", "the reason, recorded in the history; required for production")
-	decide := &cobra.Command{Use: "decide REQUEST DECISION", Short: "Approve, reject or withdraw a request", Args: arguments("REQUEST", "DECISION"), RunE: runModelDecide}
+	decide := &cobra.Command{
+		Use: "decide REQUEST approve|reject|withdraw", Short: "Approve, reject or withdraw a request", Args: arguments("REQUEST", "DECISION"), RunE: runModelDecide,
+		Example: "  flowforge model decide 01a20984-… approve --reason 'checked the confusion matrix'",
+	}
 	decide.Flags().String("reason", "", "the reason, recorded in the history; required to reject")
 	alias := &cobra.Command{Use: "alias MODEL@VERSION ALIAS", Short: "Set an alias for a version", Args: arguments("MODEL@VERSION", "ALIAS"), RunE: runModelAlias}
 	unalias := &cobra.Command{Use: "unalias MODEL ALIAS", Short: "Remove an alias", Args: arguments("MODEL", "ALIAS"), RunE: runModelAlias}

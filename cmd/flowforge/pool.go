@@ -40,7 +40,7 @@ func newPoolCommand() *cobra.Command {
 	drain.Flags().Bool("undo", false, "take tasks again")
 	access := &cobra.Command{
 		Use: "access NAME", Short: "Show or change which projects may use a pool",
-		Long:    "Without flags, the command shows which projects may use the pool. NODE is a tenant, department, team or project, by its path or ID.",
+		Long:    "Show or change which projects may use a pool. Without flags, print the current access. NODE is a tenant, department, team or project, by its path or ID.",
 		Example: "  flowforge pool access gpu-lab --allow research/vision\n  flowforge pool access gpu-lab --everyone",
 		Args:    arguments("NAME"), RunE: runPoolAccess,
 	}

@@ -16,7 +16,7 @@ import (
 func newPoolLimitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "limit NAME", Short: "Show who uses a pool, or limit what a team may run in it",
-		Long:    "Without --node, the command shows the limits and the usage of the pool. NODE is a tenant, department, team or project, by its path or ID. A limit applies to all projects below it.",
+		Long:    "Show who uses a pool, or limit what a tenant, department, team or project may run in it. Without --node, print the\nlimits and the usage. NODE is a tenant, department, team or project, by its path or ID. A limit applies to all projects below it.",
 		Example: "  flowforge pool limit gpu-lab\n  flowforge pool limit gpu-lab --node research/vision --gpus 4\n  flowforge pool limit gpu-lab --node research/vision --none",
 		Args:    arguments("NAME"), RunE: runPoolLimit,
 	}

@@ -21,7 +21,7 @@ func newQuotaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quota",
 		Short: "Show limits and usage; get and set limits",
-		Long: "Without a subcommand, print the tree with the usage of each node. Name a node by its ID or by a path\n" +
+		Long: "Show limits and usage; get and set limits. Without a subcommand, print the tree with the usage of each node.\nName a node by its ID or by a path\n" +
 			"such as \"research/vision\". Bars: █ guaranteed and in use, ▒ borrowed, ░ lent, · free.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -141,7 +141,8 @@ func newQuotaSetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set NODE [RESOURCE=AMOUNT…]",
 		Short: "Change limits; limits that you do not name stay unchanged",
-		Long: "Amounts: cpu=2 (cores) or cpu=500m, memory=16GiB, storage=2TiB, gpu=8 (of all types), gpu:A100=4, pods=20, executions=10.\n" +
+		Long: "Change the limits of a tenant, department, team or project. Limits that you do not name stay unchanged.\n" +
+			"Amounts: cpu=2 (cores) or cpu=500m, memory=16GiB, storage=2TiB, gpu=8 (of all types), gpu:A100=4, pods=20, executions=10.\n" +
 			"RESOURCE=none removes a limit.",
 		Example: "  flowforge quota set research/vision gpu:A100=16 --borrow gpu:A100=8 --weight 2 --reason 'Release on 1 December'\n" +
 			"  flowforge quota set research/vision gpu:A100=4 --dry-run",

@@ -28,7 +28,7 @@ func newScheduleCommand() *cobra.Command {
 		Args:  arguments(),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	list := &cobra.Command{Use: "list", Short: "List the schedules of the project by name", Args: arguments(), RunE: runScheduleList}
+	list := &cobra.Command{Use: "list", Short: "List the schedules of the project, sorted by name", Args: arguments(), RunE: runScheduleList}
 	list.Flags().String("workflow", "", "only schedules of this workflow")
 	list.Flags().Bool("json", false, "print the API response as JSON")
 	show := &cobra.Command{Use: "show SCHEDULE", Short: "Show a schedule and its most recent runs", Args: arguments("SCHEDULE"), RunE: runScheduleShow}

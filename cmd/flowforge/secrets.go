@@ -16,7 +16,7 @@ func newSecretsCommand() *cobra.Command {
 		Args:  arguments(),
 	}
 	secrets.AddCommand(&cobra.Command{
-		Use:   "init <folder>",
+		Use:   "init FOLDER",
 		Short: "Create the keys that do not exist yet in a folder",
 		Args:  arguments("folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,7 +26,7 @@ func newSemaphoresCommand() *cobra.Command {
 	set := &cobra.Command{
 		Use:     "set NAME PERMITS",
 		Short:   "Set the permits of a semaphore; this overrides the workflow definitions",
-		Example: "  flowforge semaphores set licenses 8 --reason 'two more were bought'",
+		Example: "  flowforge semaphores set licenses 8 --reason 'bought two licenses'",
 		Args:    arguments("NAME", "PERMITS"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[1])

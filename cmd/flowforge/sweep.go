@@ -116,6 +116,8 @@ func newSweepChangeCommand() *cobra.Command {
 		},
 	}
 	addSpaceFlags(cmd)
+	cmd.Flags().Lookup("parallelism").Usage = "maximum number of concurrent runs"
+	cmd.Flags().Lookup("early-stopping").DefValue = "" // the help prints no default: the rule stays unchanged
 	return cmd
 }
 
@@ -152,7 +154,7 @@ func newSweepCreateCommand() *cobra.Command {
 	f.String("output", "", "the objective: an output that is a number")
 	f.String("goal", "", "direction of the objective: max or min (default max)")
 	f.String("value", "", "value of the metric to use: best or last (default best)")
-	f.Int64("seed", 0, "seed of the random draws; the same seed draws the same values; 0 selects one")
+	f.Int64("seed", 0, "seed of the random draws; the same seed draws the same values; 0 selects a random seed")
 	f.Bool("preview", false, "show what would happen without creating the sweep")
 	f.Bool("json", false, "print the API response as JSON")
 	return cmd

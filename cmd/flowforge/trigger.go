@@ -58,6 +58,7 @@ func newTriggerCommand() *cobra.Command {
 	set.Flags().StringArrayP("input", "i", nil, "name=value; strings can contain {{ expression }}, and a JSON value keeps its type (repeatable)")
 	set.Flags().String("version", "", "version of the workflow (default: the latest)")
 	set.Flags().Int("priority", -1, "priority from 0 to 100 (default: the workflow's priority)")
+	set.Flags().Lookup("priority").DefValue = "0" // the help prints no default
 	set.Flags().Bool("disabled", false, "store the trigger without receiving events")
 	remove := &cobra.Command{Use: "delete NAME", Short: "Delete a trigger with its deliveries", Args: arguments("NAME"), RunE: runTriggerDelete}
 	deliveries := &cobra.Command{Use: "deliveries NAME", Short: "List the events that reached a trigger, newest first", Args: arguments("NAME"), RunE: runTriggerDeliveries}
@@ -69,7 +70,7 @@ func newTriggerCommand() *cobra.Command {
 		Args:    arguments("NAME", "EVENT"), RunE: runTriggerTest,
 	}
 	poll := &cobra.Command{Use: "poll NAME", Short: "Make a trigger poll now", Args: arguments("NAME"), RunE: runTriggerPoll}
-	joins := &cobra.Command{Use: "joins NAME", Short: "List the events that a trigger of several events is still waiting for", Args: arguments("NAME"), RunE: runTriggerJoins}
+	joins := &cobra.Command{Use: "joins NAME", Short: "List the collected and the missing events of a trigger with several conditions", Args: arguments("NAME"), RunE: runTriggerJoins}
 	joins.Flags().Bool("json", false, "print the API response as JSON")
 	again := &cobra.Command{Use: "redeliver NAME ID", Short: "Deliver an event again", Args: arguments("NAME", "ID"), RunE: runTriggerRedeliver}
 	for _, c := range []*cobra.Command{list, set, remove, deliveries, test, again, poll, joins} {

@@ -20,7 +20,7 @@ func newWhyCommand() *cobra.Command {
 		Use:     "why EXECUTION [NODE]",
 		Short:   "Explain why a node or an execution is waiting",
 		Example: "  flowforge why 01991f3a-… train",
-		Args:    cobra.RangeArgs(1, 2),
+		Args:    between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
 			if err != nil {

@@ -39,7 +39,7 @@ func newWorkerCommand() *cobra.Command {
 		Use:   "worker",
 		Short: "Pull tasks from a pool and run them on this machine",
 		Long: "Pull tasks from a pool and run them on this machine.\n\n" +
-			"The first SIGTERM or Ctrl+C drains the worker: it finishes the running tasks and takes no more. A second signal interrupts them.",
+			"The first SIGTERM or Ctrl-C drains the worker: it finishes the running tasks and takes no more. A second signal interrupts them.",
 		Example: "  FLOWFORGE_WORKER_TOKEN=ffw_… flowforge worker --server https://flowforge.example.com --pool gpu-lab --label zone=a --gpus A100:4",
 		Args:    arguments(),
 		RunE:    runWorker,

@@ -35,11 +35,14 @@ type Query struct {
 	After   string     // a Result's Next
 	Limit   int        // 0: 50; NoRows: only the columns and, with Counted, the total
 	Counted bool       // requests Result.Total
+	Lenient bool       // leaves out columns and an order that cannot be resolved: Result.Missing
 }
 
 // Result is one page of executions.
 type Result struct {
 	Columns []Column
+	Missing []Missing // with Query.Lenient
+	Sort    string    // Query.Sort with the full name
 	Rows    []Row
 	Next    string // "" on the last page
 	// LogsFrom is the earliest launch that a query of logs looks at; zero without a condition on logs.
@@ -66,6 +69,7 @@ type resolvedQuery struct {
 	columns   []Column
 	sort      *Column
 	desc      bool
+	missing   []Missing
 	behind    int
 	logsFrom  time.Time // of a query of logs: the earliest launch that it looks at
 }
@@ -113,6 +117,11 @@ func (s *Service) resolve(ctx context.Context, q Query) (resolvedQuery, driver.C
 		a = resolvedQuery{project: p, projectID: p.id.String(), behind: behind}
 		return a.resolve(q)
 	})
+	if q.Lenient && apperr.Is(err, apperr.Invalid) {
+		missing := a.project.missing(q)
+		a = resolvedQuery{project: a.project, projectID: a.projectID, behind: behind, missing: missing}
+		err = a.resolve(q.Without(missing))
+	}
 	return a, conn, err
 }
 
@@ -180,7 +189,7 @@ func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 	if limit == 0 {
 		limit = defaultPage
 	}
-	result := Result{Columns: a.columns, Behind: a.behind, LogsFrom: a.logsFrom}
+	result := Result{Columns: a.columns, Missing: a.missing, Sort: a.sortName(), Behind: a.behind, LogsFrom: a.logsFrom}
 	work, ctx := errgroup.WithContext(bounded(ctx))
 	if q.Counted {
 		work.Go(func() error {

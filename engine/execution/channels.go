@@ -238,6 +238,9 @@ func sourceOf(s workflow.Source) string {
 	return ""
 }
 
+// Inline reports whether the value travels in the description of the task, as small values do.
+func (e Edge) Inline() bool { return e.Reason == channel.Inline }
+
 // Text describes e in a line, such as "from train.model, local disk: same machine, 1.2 GiB,
 // no copy". size formats a number of bytes.
 func (e Edge) Text(size func(int64) string) string {

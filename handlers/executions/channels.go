@@ -9,7 +9,18 @@ import (
 	"github.com/flowforge/flowforge/views"
 )
 
-// transportedInputs are the inputs of a node, each with its transport and the reason for it.
+// transport is the way of an input; "" for a value of the execution that is passed inline.
+func transport(e execution.Edge) string {
+	switch {
+	case !e.Inline():
+		return e.Text(units.Bytes)
+	case e.From != "":
+		return "from " + e.From
+	}
+	return ""
+}
+
+// inputsWithTransport are the inputs of a node, each with its transport and the reason for it.
 func (x *nodeView) inputsWithTransport(ctx context.Context) []views.Value {
 	values := x.names.resolve(ctx, operatorInputs(x.node))
 	edges, err := x.h.Executions.Channels.Edges(ctx, x.ID, x.node.Name)
@@ -30,7 +41,7 @@ func (x *nodeView) inputsWithTransport(ctx context.Context) []views.Value {
 		if !ok {
 			continue
 		}
-		values[i].Via = e.Text(units.Bytes)
+		values[i].Via = transport(e)
 		if n := more[e.Input]; n > 0 {
 			values[i].Via += fmt.Sprintf("; and %s more", units.Plural(n, "file", "files"))
 		}

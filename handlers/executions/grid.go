@@ -115,11 +115,13 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, where search.E
 	if err != nil {
 		return err
 	}
+	request = request.Without(found.Missing)
+	request.Sort, m.Missing = found.Sort, missingColumns(q, found.Missing)
 	m.Total = units.Plural(found.Total, "execution", "executions")
 	if found.Behind > 0 {
 		m.Behind = "The index is " + units.Plural(found.Behind, "execution", "executions") + " behind: their latest values cannot be searched yet."
 	}
-	m.GroupBy, m.Shown, m.ChartEntries = groupOptions(q, m.Query.Fields), gridColumns(q, found.Columns), chartEntries(q)
+	m.GroupBy, m.Shown, m.ChartEntries = groupOptions(q, m.Query.Fields), gridColumns(q, found.Columns, request.Sort), chartEntries(q)
 	shown := found.Executions
 	best, err := h.directions(r.Context(), request.Sort, where, found)
 	if err != nil {
@@ -201,7 +203,7 @@ func (h *lists) gridQuery(r *http.Request, where search.Expr) (index.Query, erro
 	if err != nil {
 		return index.Query{}, err
 	}
-	request := index.Query{Where: q.Get("where"), And: conditions, Sort: q.Get("sort"), After: q.Get("after"), Limit: executionPageSize, Counted: true}
+	request := index.Query{Where: q.Get("where"), And: conditions, Sort: q.Get("sort"), After: q.Get("after"), Limit: executionPageSize, Counted: true, Lenient: true}
 	request.Columns = table.Columns(entriesOf(q), where, request.Sort)
 	return request, nil
 }

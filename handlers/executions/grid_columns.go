@@ -1,6 +1,7 @@
 package executions
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/data/index"
 	"github.com/flowforge/flowforge/engine/search"
 	"github.com/flowforge/flowforge/handlers/label"
+	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
 )
 
@@ -60,8 +62,9 @@ func clearURL(q url.Values) string {
 	return label.ListURL(views.ExecutionsURL(), q, "where", "")
 }
 
-// gridColumns are the columns with links that sort, move, pin and remove them.
-func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
+// gridColumns are the columns with links that sort, move, pin and remove them. The order is that of
+// the table, with the full name of its column.
+func gridColumns(q url.Values, columns []index.Column, order string) []views.GridColumn {
 	entries, charts := make([]string, len(columns)), chartEntries(q)
 	pinned := 0
 	for i, c := range columns {
@@ -78,7 +81,7 @@ func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
 		list[i], list[k] = list[k], list[i]
 		return with(list)
 	}
-	sorted, desc := strings.CutPrefix(q.Get("sort"), "-")
+	sorted, desc := strings.CutPrefix(order, "-")
 	grid := make([]views.GridColumn, len(columns))
 	for i, c := range columns {
 		g := views.GridColumn{
@@ -115,6 +118,35 @@ func gridColumns(q url.Values, columns []index.Column) []views.GridColumn {
 		grid[i] = g
 	}
 	return grid
+}
+
+// missingColumns describe the parts of a table that it leaves out: a saved view keeps a column whose
+// metric no execution has any more. It is nil for a complete table.
+func missingColumns(q url.Values, missing []index.Missing) *views.MissingColumns {
+	if len(missing) == 0 {
+		return nil
+	}
+	m := &views.MissingColumns{}
+	var parts []string
+	left := index.Query{Columns: entriesOf(q), Sort: q.Get("sort")}.Without(missing)
+	for _, one := range missing {
+		m.Reasons = append(m.Reasons, one.Reason)
+		if one.Parameter == "columns" {
+			m.Columns = append(m.Columns, views.GridColumn{Path: index.ColumnName(one.Entry), Entry: one.Entry})
+		}
+	}
+	if n := len(m.Columns); n > 0 {
+		parts = append(parts, units.Plural(n, "column is", "columns are")+" not shown")
+	}
+	if left.Sort != q.Get("sort") {
+		parts = append(parts, "the order is ignored")
+	}
+	m.Title = label.SentenceCase(strings.Join(parts, ", and ") + ".")
+	next := maps.Clone(q)
+	next.Set("sort", left.Sort)
+	m.RemoveURL = label.ListURL(views.ExecutionsURL(), next, "columns", strings.Join(left.Columns, ","))
+	m.Reasons = slices.Compact(m.Reasons)
+	return m
 }
 
 // sized reports whether the table has columns with a width or a place of their own.

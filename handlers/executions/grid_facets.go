@@ -56,7 +56,7 @@ func (h *lists) facets(w http.ResponseWriter, r *http.Request) error {
 
 // readFacets returns the facets of a table. Their links keep them open.
 func (h *lists) readFacets(ctx context.Context, q url.Values, request index.Query) (views.Facets, error) {
-	f, err := h.Table.Index.Facets(ctx, index.Query{Where: request.Where, And: request.And, Columns: request.Columns})
+	f, err := h.Table.Index.Facets(ctx, index.Query{Where: request.Where, And: request.And, Columns: request.Columns, Lenient: true})
 	if err != nil {
 		return views.Facets{}, err
 	}

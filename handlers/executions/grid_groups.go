@@ -36,7 +36,7 @@ func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request inde
 	if err != nil {
 		return nil, err
 	}
-	m.Columns = gridColumns(q, columns)
+	m.Columns = gridColumns(q, columns, request.Sort)
 	for i := range m.Columns { // groups have no layout
 		m.Columns[i].Pin, m.Columns[i].Entry = 0, ""
 	}

@@ -57,7 +57,7 @@ func (x *groupView) groupPage(w http.ResponseWriter, r *http.Request, page views
 		}
 	} else if op.Runs() {
 		m.Code = x.code(ctx, op)
-		m.Resources, m.Policy = resourceFacts(op.Resources), policyFacts(op)
+		m.Resources, m.Policy = x.resourceFacts(op), policyFacts(op)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 	}
 	still := x.frozenRow(ctx)

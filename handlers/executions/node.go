@@ -79,7 +79,7 @@ func (h *Pages) node(w http.ResponseWriter, r *http.Request) error {
 		m.Runs = op.Runs()
 		m.Code = x.code(ctx, op)
 		markCode(&m.Code, m.Traceback)
-		m.Resources, m.Policy, m.Variables = resourceFacts(op.Resources), policyFacts(op), environmentFacts(op.Environment)
+		m.Resources, m.Policy, m.Variables = x.resourceFacts(op), policyFacts(op), environmentFacts(op.Environment)
 		m.Resources = append(m.Resources, podSettingFacts(op)...)
 		m.Python = x.environment(ctx)
 	}
@@ -232,14 +232,24 @@ func codeText(op *workflow.Operator) (text, kind string) {
 	return "This node has no code. It only defines the order of other nodes.", string(op.Type)
 }
 
-func resourceFacts(r workflow.Resources) []ui.Fact {
+// resourceFacts are the requests of an operator, with the defaults of the project for CPU and memory.
+func (x *nodeView) resourceFacts(op *workflow.Operator) []ui.Fact {
 	var facts []ui.Fact
-	if r.CPUMillis > 0 {
-		facts = append(facts, ui.Fact{Name: "CPU", Value: strings.TrimSuffix(ui.CPU(r.CPUMillis), " CPU")})
+	r := op.Resources
+	cpu, memory := 0, 0
+	if op.Runs() {
+		cpu, memory = x.h.Executions.Launches.DefaultRequests(x.ProjectID)
 	}
-	if r.MemoryMiB > 0 {
-		facts = append(facts, ui.Fact{Name: "Memory", Value: ui.Memory(r.MemoryMiB)})
+	add := func(name string, own, standard int, text func(int) string) {
+		switch {
+		case own > 0:
+			facts = append(facts, ui.Fact{Name: name, Value: text(own)})
+		case standard > 0:
+			facts = append(facts, ui.Fact{Name: name, Value: text(standard), Note: "default"})
+		}
 	}
+	add("CPU", r.CPUMillis, cpu, func(millis int) string { return strings.TrimSuffix(ui.CPU(millis), " CPU") })
+	add("Memory", r.MemoryMiB, memory, ui.Memory)
 	if r.GPUs > 0 {
 		facts = append(facts, ui.Fact{Name: "GPUs", Value: fmt.Sprint(r.GPUs), Note: r.GPUType})
 	}
@@ -247,16 +257,25 @@ func resourceFacts(r workflow.Resources) []ui.Fact {
 		facts = append(facts, ui.Fact{Name: "Storage", Value: ui.Memory(r.StorageMiB)})
 	}
 	if len(facts) == 0 {
-		facts = append(facts, ui.Fact{Name: "Resources", Value: "launcher default"})
+		facts = append(facts, ui.Fact{Name: "Resources", Value: "none"})
 	}
 	return facts
+}
+
+// retryDelays describes the delays before the retries of a task.
+func retryDelays(r workflow.Retry) string {
+	first := "after " + units.Duration(r.InitialDelay)
+	if r.Limit < 2 || r.Factor == 1 {
+		return first
+	}
+	return fmt.Sprintf("%s, then %g times as long each time, up to %s", first, r.Factor, units.Duration(r.MaxDelay))
 }
 
 func policyFacts(op *workflow.Operator) []ui.Fact {
 	facts := []ui.Fact{{Name: "Timeout", Value: planview.TimeoutText(op)}}
 	retry := ui.Fact{Name: "Retries", Value: planview.RetriesText(op)}
 	if r := op.Retry; r.Limit > 0 {
-		retry.Note = fmt.Sprintf("after %s, then × %g, at most %s", units.Duration(r.InitialDelay), r.Factor, units.Duration(r.MaxDelay))
+		retry.Note = retryDelays(r)
 	}
 	facts = append(facts, retry)
 	facts = append(facts, protectionFacts(op)...)

@@ -44,16 +44,16 @@ func ExecutionSummary(e query.Execution) string {
 	case e.Status == query.Succeeded:
 		return prefix + units.Plural(c.Total, "node", "nodes")
 	case e.Status.Ended():
-		return prefix + SucceededOf(c) + " succeeded"
+		return prefix + SucceededOf(c)
 	case c.Running+c.Retrying+c.Queued == 0 && c.Ready > 0:
 		return prefix + units.Plural(c.Ready, "node waits", "nodes wait")
 	}
-	return fmt.Sprintf("%s%s of %s", prefix, units.Number(int64(c.Ended())), units.Plural(c.Total, "node", "nodes"))
+	return fmt.Sprintf("%s%s of %s ended", prefix, units.Number(int64(c.Ended())), units.Plural(c.Total, "node", "nodes"))
 }
 
-// SucceededOf is how far an execution got: "2 of 5 nodes".
+// SucceededOf is how far an execution that has ended got: "2 of 5 nodes succeeded".
 func SucceededOf(c query.Counts) string {
-	return units.Number(int64(c.Succeeded)) + " of " + units.Plural(c.Total, "node", "nodes")
+	return units.Number(int64(c.Succeeded)) + " of " + units.Plural(c.Total, "node", "nodes") + " succeeded"
 }
 
 // Cause is an error message without the introduction "The command exited with code 1: ", for places

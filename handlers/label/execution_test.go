@@ -13,6 +13,8 @@ func TestSummaryOfAnExecutionThatDidNotSucceed(t *testing.T) {
 	t.Parallel()
 	counts := query.Counts{Total: 5, Succeeded: 2, Cancelled: 3}
 	require.Equal(t, "2 of 5 nodes succeeded", ExecutionSummary(query.Execution{Status: query.Cancelled, Counts: counts}))
+	require.Equal(t, "2 of 5 nodes succeeded", SucceededOf(counts), "the head of the page says it too")
+	require.Equal(t, "2 of 5 nodes ended", ExecutionSummary(query.Execution{Status: query.Running, Counts: query.Counts{Total: 5, Succeeded: 2, Running: 1}}))
 	require.Equal(t, "5 nodes", ExecutionSummary(query.Execution{Status: query.Succeeded, Counts: counts}))
 }
 

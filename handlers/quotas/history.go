@@ -170,7 +170,7 @@ func changeText(c quota.Change) string {
 		for _, r := range changedResources(part(c.Old, name), part(c.New, name)) {
 			show := func(l fair.Limits) string {
 				if v, ok := part(l, name)[r]; ok {
-					return strings.TrimSpace(amount.Unit(r).Amount(v) + " " + unitAfter(r))
+					return strings.TrimSpace(amount.Unit(r).Amount(v) + " " + unitAfter(r, v))
 				}
 				return words[name][1]
 			}
@@ -187,11 +187,15 @@ func changeText(c quota.Change) string {
 }
 
 // unitAfter is the unit that follows an amount; "" for a count.
-func unitAfter(r fair.Resource) string {
-	if amount.Unit(r).Divisor > 0 {
-		return amount.Unit(r).Short
+func unitAfter(r fair.Resource, v int64) string {
+	unit := amount.Unit(r)
+	switch {
+	case unit.Divisor == 0:
+		return ""
+	case r == fair.CPU && v == int64(unit.Divisor):
+		return "core"
 	}
-	return ""
+	return unit.Short
 }
 
 // changedResources are the resources in which two vectors differ.

@@ -320,11 +320,19 @@ func teamShare(t quota.Team) views.TeamShare {
 	return s
 }
 
+// tied reports whether several siblings all have the same score.
+func tied(siblings []quota.ShareRank) bool {
+	return len(siblings) > 1 && !slices.ContainsFunc(siblings, func(s quota.ShareRank) bool { return s.Score.Score != siblings[0].Score.Score })
+}
+
 // scoreText describes the score.
 func scoreText(t quota.Team) string {
 	place := slices.IndexFunc(t.Siblings, func(s quota.ShareRank) bool { return s.Own })
 	score := t.Node.Standing.Score
 	words := "exactly the share of " + levelName(t.Node.Ref())
+	if tied(t.Siblings) {
+		return "the same as all others, so those that have waited longest go first."
+	}
 	switch {
 	case score < 0.9:
 		words = "below its share of the unused capacity"

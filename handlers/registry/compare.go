@@ -100,8 +100,11 @@ func (x *shown) comparison() views.ModelComparison {
 			c.Title = x.version.Version + " against production"
 		}
 		c.Foot = "Measured on " + cmp.Or(x.version.TestSet(), "an unknown test set") + "; " + p.Version + " was measured on " + cmp.Or(p.TestSet(), "an unknown test set") + "."
-		if x.version.TestSet() == "" && p.TestSet() == "" {
+		switch {
+		case x.version.TestSet() == "" && p.TestSet() == "":
 			c.Foot = "The test sets of both versions are unknown."
+		case x.version.TestSet() == p.TestSet():
+			c.Foot = "Both versions were measured on " + p.TestSet() + "."
 		}
 		c.Differences = []views.ModelDifferences{inputs(x.compared.Inputs), sources(x.compared.Sources)}
 		c.Links = x.otherComparisons()

@@ -28,7 +28,9 @@ type typed struct {
 	reason            string
 	policy            bool
 	approval, propose bool
-	rules, rulesError string
+	rules             []views.ModelRule
+	more              bool // the form requests a row for another rule
+	rulesError        string
 }
 
 // render shows a model and one version. With "" it selects the version of the newest open

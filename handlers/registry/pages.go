@@ -145,10 +145,11 @@ func (h *Pages) policy(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	t := typed{policy: true, approval: sent.Has("approval"), propose: sent.Has("propose"), rules: sent.Get("rules")}
-	rules, problem := parseRules(t.rules)
-	if problem != "" {
-		t.rulesError = problem
+	t, rules := sentPolicy(sent)
+	if t.more {
+		return h.render(w, r, http.StatusOK, "", t)
+	}
+	if t.rulesError != "" {
 		return h.render(w, r, http.StatusUnprocessableEntity, "", t)
 	}
 	err = h.Registry.SetPolicy(r.Context(), name, registry.Policy{Approval: t.approval, Propose: t.propose, Rules: rules})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -25,7 +26,7 @@ func (x *shown) policy(t typed) views.ModelPolicy {
 
 // policyView is a policy in words, and as its form shows it.
 func policyView(p registry.Policy, t typed) views.ModelPolicy {
-	v := views.ModelPolicy{Whose: "Project policy", Approval: p.Approval, Propose: p.Propose, Rules: ruleLines(p.Rules), Error: t.rulesError}
+	v := views.ModelPolicy{Whose: "Project policy", Approval: p.Approval, Propose: p.Propose, Rules: ruleRows(p.Rules), Error: t.rulesError}
 	if p.OfModel {
 		v.Whose = "Model policy"
 	}
@@ -40,58 +41,59 @@ func policyView(p registry.Policy, t typed) views.ModelPolicy {
 		v.Lines = append(v.Lines, "New versions that pass all rules are proposed.")
 	}
 	if t.policy {
-		v.Approval, v.Propose, v.Rules = t.approval, t.propose, t.rules
+		v.Approval, v.Propose, v.Rules, v.Open = t.approval, t.propose, t.rules, true
+	}
+	if len(v.Rules) == 0 || t.more {
+		v.Rules = append(v.Rules, views.ModelRule{Added: t.more})
 	}
 	return v
 }
 
-// anyTestSet in a line allows versions that were measured on different test sets.
-const anyTestSet = "any test set"
-
-// ruleLines writes rules as the form shows them: "loss lower by 0.01".
-func ruleLines(rules []registry.Rule) string {
-	var lines []string
-	for _, r := range rules {
-		line := r.Metric + " " + r.Better
+// ruleRows are rules as the form shows them.
+func ruleRows(rules []registry.Rule) []views.ModelRule {
+	rows := make([]views.ModelRule, len(rules))
+	for i, r := range rules {
+		rows[i] = views.ModelRule{Metric: r.Metric, Lower: r.Better == registry.Lower, AnyTestSet: !r.SameTestSet}
 		if r.Margin > 0 {
-			line += " by " + strconv.FormatFloat(r.Margin, 'g', -1, 64)
+			rows[i].Margin = strconv.FormatFloat(r.Margin, 'g', -1, 64)
 		}
-		if !r.SameTestSet {
-			line += " " + anyTestSet
-		}
-		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n")
+	return rows
 }
 
-// parseRules is the inverse of ruleLines.
-func parseRules(text string) (rules []registry.Rule, problem string) {
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" {
+// sentPolicy reads the form of a policy. A rule without a metric is left out.
+func sentPolicy(sent url.Values) (t typed, rules []registry.Rule) {
+	t = typed{policy: true, more: sent.Has("add"), approval: sent.Has("approval"), propose: sent.Has("propose")}
+	value := func(name string, i int) string {
+		if i < len(sent[name]) {
+			return strings.TrimSpace(sent[name][i])
+		}
+		return ""
+	}
+	for i := range sent["metric"] {
+		row := views.ModelRule{
+			Metric: value("metric", i), Margin: value("margin", i), Lower: value("better", i) == registry.Lower, AnyTestSet: value("tests", i) == views.AnyTestSet,
+		}
+		if row.Metric == "" {
 			continue
 		}
-		r := registry.Rule{SameTestSet: true}
-		if rest, ok := strings.CutSuffix(line, anyTestSet); ok {
-			r.SameTestSet, line = false, strings.TrimSpace(rest)
+		r := registry.Rule{Metric: row.Metric, Better: registry.Higher, SameTestSet: !row.AnyTestSet}
+		if row.Lower {
+			r.Better = registry.Lower
 		}
-		words := strings.Fields(line)
-		if len(words) == 4 && words[2] == "by" {
-			margin, err := strconv.ParseFloat(words[3], 64)
-			if err != nil || !(margin >= 0) || math.IsInf(margin, 0) {
-				return nil, fmt.Sprintf("Line %d: %s is not a number of 0 or more. Enter a margin such as 0.01.", n, words[3])
+		if row.Margin != "" {
+			var err error
+			if r.Margin, err = strconv.ParseFloat(row.Margin, 64); err != nil || !(r.Margin >= 0) || math.IsInf(r.Margin, 0) {
+				row.Invalid = true
+				t.rulesError = fmt.Sprintf("%q is not a number of 0 or more. Enter a margin such as 0.01.", row.Margin)
 			}
-			r.Margin, words = margin, words[:2]
 		}
-		if len(words) != 2 || words[1] != registry.Higher && words[1] != registry.Lower {
-			return nil, fmt.Sprintf("Line %d: enter a metric and higher or lower, such as accuracy higher.", n)
-		}
-		r.Metric, r.Better = words[0], words[1]
-		rules = append(rules, r)
+		t.rules, rules = append(t.rules, row), append(rules, r)
 	}
-	return rules, ""
+	if t.more {
+		t.rulesError = ""
+	}
+	return t, rules
 }
 
 // projectPolicy shows the requirements for promotions of models without a policy of their own.
@@ -122,11 +124,12 @@ func (h *Pages) saveProjectPolicy(w http.ResponseWriter, r *http.Request) error 
 	if err := r.ParseForm(); err != nil {
 		return apperr.Wrap(apperr.Invalid, err, "The upload was interrupted. Send the form again.")
 	}
-	sent := r.PostForm
-	t := typed{policy: true, approval: sent.Has("approval"), propose: sent.Has("propose"), rules: sent.Get("rules")}
-	rules, problem := parseRules(t.rules)
-	if problem != "" {
-		t.rulesError, t.failed = problem, problem
+	t, rules := sentPolicy(r.PostForm)
+	if t.more {
+		return h.renderPolicy(w, r, http.StatusOK, t)
+	}
+	if t.rulesError != "" {
+		t.failed = t.rulesError
 		return h.renderPolicy(w, r, http.StatusUnprocessableEntity, t)
 	}
 	err := h.Registry.SetPolicy(r.Context(), "", registry.Policy{Approval: t.approval, Propose: t.propose, Rules: rules})

@@ -104,7 +104,7 @@ func occurrenceOf(clock ui.Clock, o schedule.Occurrence) views.ScheduleOccurrenc
 	}
 	switch {
 	case o.Failure != "":
-		line.Note = o.Failure
+		line.Note = label.Cause(o.Failure)
 	case line.Note == "" && o.Reason == schedule.ReasonManual:
 		line.Note = "Launched manually"
 	}

@@ -1,6 +1,7 @@
 // Metric charts: uPlot replaces the server's SVG for hover, zoom and smoothing. The page
 // holds the data as JSON alongside the SVG, which remains the fallback and the print version.
 import { showSmoothing, valueText } from "./charttext.js";
+import { wholeSteps } from "./curveoptions.js";
 
 let uPlot;
 const drawn = new Map();
@@ -71,7 +72,7 @@ function draw(figure) {
       y: zero ? { range: (u, low, high) => [Math.min(low ?? 0, 0), high > 0 ? high * 1.1 : 1] } : { distr: log ? 3 : 1 },
     },
     axes: [
-      { ...axis, space: 64, size: 26, ...(time && { values: clockTimes(zone) }) },
+      { ...axis, space: 64, size: 26, ...(time ? { values: clockTimes(zone) } : { incrs: wholeSteps }) },
       { ...axis, size: 46, ...(!log && { values: (u, at) => at.map((v) => v == null ? "" : String(Number(v.toPrecision(6)))) }) },
     ],
     series,

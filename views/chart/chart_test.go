@@ -47,6 +47,21 @@ func TestLinesWithOddValues(t *testing.T) {
 	}
 }
 
+// TestStepAxesShowWholeNumbers: ten steps have marks at 0 and 5, not at 2.5 and 7.5.
+func TestStepAxesShowWholeNumbers(t *testing.T) {
+	t.Parallel()
+	for last, want := range map[float64]string{3: "0 1 2 3", 9: "0 5", 100: "0 25 50 75 100"} {
+		c := NewLines([]Series{{Points: []Point{{0, 1}, {last, 2}}}}, LineOptions{XUnit: "step", Format: plain})
+		var texts []string
+		for _, g := range c.GridX {
+			texts = append(texts, g.Text)
+		}
+		if got := strings.Join(texts, " "); got != want {
+			t.Errorf("steps 0 to %g: %s", last, got)
+		}
+	}
+}
+
 func TestLogAxisShowsDecades(t *testing.T) {
 	t.Parallel()
 	c := NewLines([]Series{{Points: []Point{{0, 0.0003}, {1, 20}}}}, LineOptions{Log: true, Format: plain})

@@ -192,6 +192,9 @@ func horizontal(left, right float64, x func(float64) float64, o LineOptions) []T
 		return ticks
 	}
 	stride := math.Max(1, roundStride((right-left)/4))
+	if stride != math.Trunc(stride) { // steps are whole numbers
+		stride *= 2
+	}
 	for v := math.Ceil(left/stride) * stride; v <= right; v += stride {
 		ticks = append(ticks, Tick{At: percent(x(v)), Text: Fixed(v, 2)})
 	}

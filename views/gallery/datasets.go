@@ -117,12 +117,13 @@ func model(f views.Page) views.Model {
 }
 
 func rules() views.ModelPolicy {
-	return views.ModelPolicy{Whose: "Project policy", Lines: []string{"Another person must approve.", "accuracy at least as high as in production"}, URL: "#", Approval: true, Rules: "accuracy higher"}
+	return views.ModelPolicy{Whose: "Project policy", Lines: []string{"Another person must approve.", "accuracy at least as high as in production"}, URL: "#", Approval: true, Rules: []views.ModelRule{{Metric: "accuracy"}}}
 }
 
 func modelPolicy(f views.Page) views.ProjectPolicy {
 	p := rules()
-	p.Rules, p.Error = "accuracy best", "Line 1: enter a metric and higher or lower, such as accuracy higher."
+	p.Rules = append(p.Rules, views.ModelRule{Metric: "worst writer", Margin: "a bit", AnyTestSet: true, Invalid: true})
+	p.Error = `"a bit" is not a number of 0 or more. Enter a margin such as 0.01.`
 	at := clock().Moment(ago(time.Hour))
 	return views.ProjectPolicy{Page: frame(f, "Promotion rules", views.SectionModels), Policy: p, Failed: p.Error, By: "Mei Tanaka", At: &at}
 }

@@ -59,7 +59,7 @@ func node(f views.Page) views.Node {
 		},
 		Variables: []ui.Fact{{Name: "PYTHONUNBUFFERED", Value: "1", Mono: true}},
 		Resources: []ui.Fact{{Name: "CPU", Value: "1"}, {Name: "Memory", Value: "512 MiB"}, {Name: "Storage", Value: "1.0 GiB"}},
-		Policy:    []ui.Fact{{Name: "Timeout", Value: "10 min"}, {Name: "Retries", Value: "2", Note: "after 1 s, then × 2, at most 1 min"}},
+		Policy:    []ui.Fact{{Name: "Timeout", Value: "10 min"}, {Name: "Retries", Value: "2", Note: "after 1 s, then 2 times as long each time, up to 1 min"}},
 		Inputs:    inputs(), Outputs: []views.Value{{Name: "model", Type: "Model", Missing: "when it succeeds"}},
 		Place:   views.NodePath{Before: []views.Tag{{Name: "split", URL: "#"}, {Name: "warm_start", URL: "#"}}, After: []views.Tag{{Name: "evaluate", URL: "#"}, {Name: "misread_images", URL: "#"}}},
 		Metrics: metrics(), Logs: logs(),

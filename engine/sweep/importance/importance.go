@@ -8,7 +8,7 @@ import (
 )
 
 // Method names what Of computes.
-const Method = "Permutation importance (Breiman 2001) in 8 random forests of 16 trees, as the mean loss of accuracy on runs that a tree was not grown from; ± is the standard deviation between the forests. Correlation is Spearman's rank correlation."
+const Method = "Permutation importance (Breiman 2001) in 8 random forests of 16 trees: how much worse the predictions for held-out runs become when the values of an input are shuffled. ± is the standard deviation between the forests. Correlation is Spearman's rank correlation."
 
 // Limits of Of.
 const (

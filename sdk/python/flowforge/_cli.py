@@ -61,7 +61,7 @@ def _parser() -> Tuple[argparse.ArgumentParser, List[str]]:
             one.add_argument("--workflow", default="", help="function or name of the workflow, if the file contains several")
         if name != "export":
             one.add_argument("--server", default="", help="address of the server (FLOWFORGE_SERVER)")
-            one.add_argument("--project", default="", help="name of the project (FLOWFORGE_PROJECT)")
+            one.add_argument("--project", default="", help="ID, namespace, or team/project of the project (FLOWFORGE_PROJECT)")
         return one
 
     export = add("export", _export, "Write the definition of the workflow in a Python file as YAML.")
