@@ -48,10 +48,7 @@ func (q *Queries) CommandsOf(ctx context.Context, executionID uuid.UUID) ([]Node
 }
 
 const countPendingApprovals = `-- name: CountPendingApprovals :one
-SELECT (count(*) + (SELECT count(*) FROM model_requests r WHERE r.project_id = $1 AND r.state = 'open'))::integer AS requested
-FROM executions e
-JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL'
-WHERE e.project_id = $1 AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0
+SELECT count_approvals($1)::integer AS requested
 `
 
 // Counts the nodes of a project that wait for a user, and its open requests for stages of models.

@@ -220,7 +220,7 @@ func (q *Queries) CountExecutions(ctx context.Context, arg CountExecutionsParams
 }
 
 const countLive = `-- name: CountLive :one
-SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = $1 AND purpose = 'WORK'
+SELECT count_live($1)::integer AS live
 `
 
 func (q *Queries) CountLive(ctx context.Context, projectID uuid.UUID) (int32, error) {

@@ -14,9 +14,7 @@ import (
 )
 
 const countWaiting = `-- name: CountWaiting :one
-SELECT coalesce(sum(ready + (status = 'PENDING' AND reason IS NOT NULL)::integer), 0)::integer AS waiting
-FROM executions
-WHERE project_id = $1 AND status IN ('PENDING', 'RUNNING') AND (ready > 0 OR reason IS NOT NULL)
+SELECT count_waiting($1)::integer AS waiting
 `
 
 // Counts the nodes of a project that wait for capacity, and the executions that wait to start.

@@ -96,6 +96,18 @@ func (q *Queries) GetClusterSnapshot(ctx context.Context) (GetClusterSnapshotRow
 	return i, err
 }
 
+const hasReservations = `-- name: HasReservations :one
+SELECT EXISTS (SELECT FROM reservations v WHERE v.project_id = ANY ($1::uuid[]) AND v.node_index >= 0 AND v.deadline_at IS NULL)
+`
+
+// Reports whether nodes of some projects have reservations in the cluster.
+func (q *Queries) HasReservations(ctx context.Context, projects []uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, hasReservations, projects)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
 const hoursOfExecutions = `-- name: HoursOfExecutions :many
 WITH span AS (
     SELECT $1::timestamptz AS until

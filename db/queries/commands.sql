@@ -27,10 +27,7 @@ ORDER BY node_index LIMIT @max_rows;
 
 -- name: CountPendingApprovals :one
 -- Counts the nodes of a project that wait for a user, and its open requests for stages of models.
-SELECT (count(*) + (SELECT count(*) FROM model_requests r WHERE r.project_id = @project_id AND r.state = 'open'))::integer AS requested
-FROM executions e
-JOIN nodes n ON n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL'
-WHERE e.project_id = @project_id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED') AND e.running > 0;
+SELECT count_approvals(@project_id)::integer AS requested;
 
 -- name: ExecutionsAwaitingApproval :many
 -- Returns the executions in which every running node waits for a user.

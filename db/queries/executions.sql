@@ -386,7 +386,7 @@ CROSS JOIN LATERAL (
 ORDER BY r.workflow_id, r.id DESC;
 
 -- name: CountLive :one
-SELECT count(*)::int AS live FROM executions WHERE status IN ('PENDING', 'RUNNING', 'PAUSED') AND project_id = @project_id AND purpose = 'WORK';
+SELECT count_live(@project_id)::integer AS live;
 
 -- name: HasOptionRuns :one
 -- Reports whether a project has executions that list options.

@@ -43,9 +43,7 @@ GROUP BY project_id, priority;
 
 -- name: CountWaiting :one
 -- Counts the nodes of a project that wait for capacity, and the executions that wait to start.
-SELECT coalesce(sum(ready + (status = 'PENDING' AND reason IS NOT NULL)::integer), 0)::integer AS waiting
-FROM executions
-WHERE project_id = @project_id AND status IN ('PENDING', 'RUNNING') AND (ready > 0 OR reason IS NOT NULL);
+SELECT count_waiting(@project_id)::integer AS waiting;
 
 -- name: ListEventsOfNode :many
 SELECT e.seq, e.at, e.kind, e.node_index, e.attempt, e.message, e.data FROM events e

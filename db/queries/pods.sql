@@ -106,6 +106,10 @@ SELECT w.id::uuid AS id FROM unnest(@ids::uuid[]) AS w(id)
 LEFT JOIN executions e ON e.id = w.id AND e.status IN ('PENDING', 'RUNNING', 'PAUSED')
 WHERE e.id IS NULL OR (e.owner <> '' AND NOT starts_with(e.owner, @instance::text));
 
+-- name: HasReservations :one
+-- Reports whether nodes of some projects have reservations in the cluster.
+SELECT EXISTS (SELECT FROM reservations v WHERE v.project_id = ANY (@projects::uuid[]) AND v.node_index >= 0 AND v.deadline_at IS NULL);
+
 -- name: ListWaitingInCluster :many
 -- Returns queued nodes that the cluster has not started for a reason in codes, oldest request
 -- first, with their total number. Nodes that are starting are included only after some time.

@@ -64,11 +64,19 @@ func (q *WaitReader) InCluster(ctx context.Context, place uuid.UUID, limit int) 
 	if err != nil || len(projects) == 0 {
 		return ClusterWaits{}, err
 	}
+	ids := slices.Collect(maps.Keys(projects))
+	reserved, err := q.queries.HasReservations(ctx, ids)
+	if err != nil {
+		return ClusterWaits{}, fmt.Errorf("find reservations in the cluster: %w", err)
+	}
+	if !reserved { // PostgreSQL plans the next statement for several milliseconds
+		return ClusterWaits{}, nil
+	}
 	if limit <= 0 {
 		limit = defaultPage
 	}
 	rows, err := q.queries.ListWaitingInCluster(ctx, db.ListWaitingInClusterParams{
-		Projects: slices.Collect(maps.Keys(projects)), Codes: WaitCodes(), Starting: launcher.WaitStarting, StartingBefore: q.now().Add(-startingGrace),
+		Projects: ids, Codes: WaitCodes(), Starting: launcher.WaitStarting, StartingBefore: q.now().Add(-startingGrace),
 		MaxRows: int32(min(limit, maxPage)),
 	})
 	if err != nil {
