@@ -245,6 +245,8 @@ func firesOf(sc contract.ScheduleBody) string {
 // stateOf returns the time of the next run, or the reason why there is none.
 func stateOf(sc contract.ScheduleBody) string {
 	switch {
+	case sc.Paused && sc.Reason != "" && sc.Reason != "person":
+		return "paused (" + sc.Reason + ")"
 	case sc.Paused:
 		return "paused"
 	case sc.NextFireAt == nil:
@@ -286,7 +288,7 @@ func runScheduleList(cmd *cobra.Command, _ []string) error {
 		return printScheduleJSON(cmd.OutOrStdout(), all)
 	}
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tWORKFLOW\tFIRES\tNEXT\tOWNER")
+	fmt.Fprintln(table, "NAME\tWORKFLOW\tRUNS\tNEXT RUN\tOWNER")
 	for _, sc := range all {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", sc.Name, sc.Workflow, firesOf(sc), stateOf(sc), sc.Owner)
 	}

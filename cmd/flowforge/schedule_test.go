@@ -39,3 +39,18 @@ func TestBackfillsAreInTheTimeZoneOfTheirSchedule(t *testing.T) {
 	require.Equal(t, "2026-09-01 01:30", dayOrTime(from.Add(90*time.Minute), "Europe/Berlin"))
 	require.Equal(t, "2026-08-31 22:00", dayOrTime(from, "Nowhere"))
 }
+
+// TestAListOfSchedulesNamesWhatPausedThem: a pause by a user needs no explanation.
+func TestAListOfSchedulesNamesWhatPausedThem(t *testing.T) {
+	t.Parallel()
+	next := time.Date(2026, 12, 1, 6, 0, 0, 0, time.UTC)
+	paused := contract.ScheduleInput{Paused: true}
+	for want, sc := range map[string]contract.ScheduleBody{
+		"2026-12-01T06:00:00Z": {NextFireAt: &next},
+		"ended":                {},
+		"paused":               {ScheduleInput: paused, Reason: "person"},
+		"paused (failures)":    {ScheduleInput: paused, Reason: "failures", NextFireAt: &next},
+	} {
+		require.Equal(t, want, stateOf(sc))
+	}
+}
