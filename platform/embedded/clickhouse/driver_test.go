@@ -236,10 +236,8 @@ func failureChecks() []driverCheck {
 func checkCancel(t *testing.T, conn driver.Conn, _ uuid.UUID, _ time.Time) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	err := conn.Exec(ctx, endless)
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 3*time.Second {
-		t.Errorf("after %v: %v", time.Since(began), err)
+	if err := conn.Exec(ctx, endless); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
 	}
 	idle(t, conn)
 }
