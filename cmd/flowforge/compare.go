@@ -25,7 +25,7 @@ func newCompareCommand() *cobra.Command {
 		Short:   "Compare executions: inputs, metrics, code, resources, artifacts",
 		Long:    "Compare 2 to 50 executions, named by their IDs or the ends of their IDs. The command prints the values\nthat differ, and marks values that differ from the baseline with a star.",
 		Example: "  flowforge compare 8c6804 1f02ab\n  flowforge compare 8c6804 1f02ab --baseline 1f02ab --all",
-		Args:    between(2, 50),
+		Args:    between(2, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
 			if err != nil {

@@ -28,6 +28,6 @@ func TestCompareCommand(t *testing.T) {
 		require.Contains(t, out, want)
 	}
 	_, err = command(t, nil, "compare", "8c6804")
-	require.ErrorContains(t, err, "between 2 and 50")
+	require.EqualError(t, err, "missing argument; usage: flowforge compare EXECUTION EXECUTION...")
 	require.Contains(t, newRootCommand().Short, "compare")
 }
