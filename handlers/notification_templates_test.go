@@ -52,9 +52,14 @@ func TestNotificationTemplatePages(t *testing.T) {
 func TestFieldsOfARefusedRule(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	got := b.admin.send(t, http.MethodPut, "/api/v1/notifications/rules/late", "application/json", `{"events": ["execution.overdue"], "channels": ["absent"], "waiting_seconds": 5}`)
-	require.Equal(t, http.StatusUnprocessableEntity, got.status)
-	for _, field := range []string{`"deadline_seconds"`, `"waiting_seconds"`, `"channels"`} {
-		require.Contains(t, got.body, field)
+	for body, fields := range map[string][]string{
+		`{"events": ["execution.overdue"], "channels": ["absent"]}`:                                 {"deadline_seconds", "channels"},
+		`{"events": ["execution.overdue"], "channels": [], "waiting_seconds": 5, "slow_factor": 0}`: {"waiting_seconds", "slow_factor"},
+	} {
+		got := b.admin.send(t, http.MethodPut, "/api/v1/notifications/rules/late", "application/json", body)
+		require.Equal(t, http.StatusUnprocessableEntity, got.status)
+		for _, field := range fields {
+			require.Contains(t, got.body, `"`+field+`"`)
+		}
 	}
 }
