@@ -204,7 +204,7 @@ func (h *protectionAPI) apiPutRetryBudget(ctx context.Context, in *struct{ Body 
 
 func (h *protectionAPI) apiDeadLetters(ctx context.Context, in *struct {
 	PageQuery
-	Class     string `query:"class" doc:"Return only failures of this class" maxLength:"20"`
+	Class     string `query:"class" doc:"Return only failures of this class" enum:"user_error,out_of_memory,preempted,node_lost,image,start,timeout,network"`
 	Execution string `query:"execution_id" doc:"Return only failures of this execution" maxLength:"36"`
 }) (*body[contract.DeadLetterList], error) {
 	filter := execution.DeadLetterFilter{Class: protect.Class(in.Class), Limit: in.Limit}

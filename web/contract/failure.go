@@ -38,7 +38,7 @@ type RequeuedBody struct {
 
 // DismissLettersInput selects dead letters to dismiss.
 type DismissLettersInput struct {
-	Class  string     `json:"class,omitempty" maxLength:"20" doc:"Dismiss only failures of this class"`
+	Class  string     `json:"class,omitempty" doc:"Dismiss only failures of this class" enum:"user_error,out_of_memory,preempted,node_lost,image,start,timeout,network"`
 	Newest *uuid.UUID `json:"newest,omitempty" doc:"ID of the newest dead letter that you have seen; newer ones are kept. If absent, all are dismissed"`
 	Reason string     `json:"reason,omitempty" maxLength:"4000" doc:"Reason for the audit log"`
 }

@@ -140,7 +140,7 @@ def test_arguments_of_a_workflow(inputs: Dict[str, Any], message: str) -> None:
 
 
 def test_arguments_that_fit() -> None:
-    assert equal.limited(5, 1, "abc", [equal.Layer(1, {"w": 1})], (1, "b"), {1: object()}, datetime.date(2026, 1, 2)) == 1.0
+    assert equal.limited(5, 1, "abc", [equal.Layer(1, {"w": 1})], (1, "b"), {"a": [1, None]}, datetime.date(2026, 1, 2)) == 1.0
 
 
 def test_values_are_converted_here() -> None:
