@@ -113,9 +113,20 @@ def _copy(obj: Any, run: str, path: str) -> None:
         if name == "_parameters" and not _done(obj, source):
             continue  # only the first step has parameters
         if not _done(obj, f"{run}/{name}/{ident}"):
+            _copy_logs(obj, run, source)
             clone_task_helper(obj.flow.name, origin, run, name, ident, ident, obj.flow_datastore, obj.metadata)
     for other in _others(obj, path):
         _copy(obj, run, other)
+
+
+def _copy_logs(obj: Any, run: str, source: str) -> None:
+    """Copy the logs of a task, which Metaflow does not. The client finds logs in the run of the task only."""
+    from metaflow.mflog import TASK_LOG_SOURCE
+
+    origin, step, task = source.split("/")
+    logs = obj.flow_datastore.get_task_datastore(origin, step, task)
+    found = {stream: b"".join(data for _, data in logs.load_logs([TASK_LOG_SOURCE], stream)) for stream in ("stdout", "stderr")}
+    obj.flow_datastore.get_task_datastore(run, step, task, attempt=0, mode="w").save_logs(TASK_LOG_SOURCE, found)
 
 
 def _others(obj: Any, path: str) -> List[str]:
