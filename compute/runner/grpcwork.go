@@ -203,7 +203,9 @@ func endsSoon(ctx context.Context) bool {
 // problem is the error of a call with its status code.
 func (c *remoteCall) problem(err error) error {
 	s := status.Convert(err)
-	if s.Code() == codes.DeadlineExceeded && s.Message() == context.DeadlineExceeded.Error() {
+	// The server knows the deadline, and may end the stream a moment before the client does.
+	late := s.Message() == context.DeadlineExceeded.Error() || strings.HasPrefix(s.Message(), "stream terminated by RST_STREAM")
+	if s.Code() == codes.DeadlineExceeded && late {
 		return fmt.Errorf("the call of %s ended with DEADLINE_EXCEEDED: no response within %s", c.work.Method, time.Duration(c.work.DeadlineMs)*time.Millisecond)
 	}
 	return fmt.Errorf("the call of %s ended with %s: %s", c.work.Method, codeName(s.Code()), shortened(cleanText([]byte(s.Message()))))
