@@ -383,3 +383,16 @@ func TestQueriesAreCompleted(t *testing.T) {
 	_, err = b.Complete(t.Context(), "opt")
 	require.True(t, apperr.Is(err, apperr.Unauthenticated), "%v", err)
 }
+
+// TestTheTableHasTheLayoutOfSearches: marks are close, and large parts have a file for each column.
+func TestTheTableHasTheLayoutOfSearches(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	conn, err := b.telemetry.Conn()
+	require.NoError(t, err)
+	var layout string
+	require.NoError(t, conn.QueryRow(b.ctx, "SELECT create_table_query FROM system.tables WHERE database = currentDatabase() AND name = 'execution_values'").Scan(&layout))
+	for _, setting := range []string{"index_granularity = 1024", "min_bytes_for_wide_part = 16777216", "vertical_merge_algorithm_min_rows_to_activate = 1"} {
+		require.Contains(t, layout, setting)
+	}
+}

@@ -26,4 +26,4 @@ CREATE TABLE IF NOT EXISTS execution_values (
 ENGINE = ReplacingMergeTree(version, removed)
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (project_id, created_at, execution_id)
-SETTINGS fsync_after_insert = 1, min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 0;
+SETTINGS fsync_after_insert = 1, min_bytes_for_wide_part = 1073741824, min_rows_for_wide_part = 0, index_granularity = 1024;
