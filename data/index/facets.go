@@ -88,15 +88,8 @@ func (a resolvedQuery) texts(ctx context.Context, conn driver.Conn, f *Facets, l
 			expressions, into = append(expressions, "ifNull("+texts+", '')"), append(into, &list[i].Texts)
 		}
 	}
-	keys, sets, inSet := make([]string, len(expressions)), make([]string, len(expressions)), make([]string, len(expressions))
-	for i, expression := range expressions {
-		key := fmt.Sprintf("k%d", i)
-		keys[i], sets[i], inSet[i] = expression+" AS "+key, "("+key+")", "grouping("+key+")"
-	}
 	from, args := a.from()
-	rows, err := conn.Query(ctx, fmt.Sprintf(`SELECT toUInt32(indexOf([%s], 0) - 1) AS facet, [%s][facet + 1] AS value, count() AS n FROM (SELECT %s%s)
-		GROUP BY GROUPING SETS (%s) HAVING value != '' ORDER BY facet, n DESC, value LIMIT %d BY facet%s`,
-		strings.Join(inSet, ", "), keyList(len(keys)), strings.Join(keys, ", "), from, strings.Join(sets, ", "), facetValues, settings), args...)
+	rows, err := conn.Query(ctx, fmt.Sprintf("%s HAVING value != '' ORDER BY facet, n DESC, value LIMIT %d BY facet%s", countEach(expressions, from), facetValues, settings), args...)
 	if err != nil {
 		return fmt.Errorf("count the values of facets: %w", err)
 	}
@@ -116,13 +109,16 @@ func (a resolvedQuery) texts(ctx context.Context, conn driver.Conn, f *Facets, l
 	return rows.Err()
 }
 
-// keyList is k0, k1, … of n keys.
-func keyList(n int) string {
-	list := make([]string, n)
-	for i := range list {
-		list[i] = fmt.Sprintf("k%d", i)
+// countEach counts the values of expressions in one pass. Its rows are the number of an expression
+// (facet), a value and the count (n).
+func countEach(expressions []string, from string) string {
+	keys, columns, sets, others := make([]string, len(expressions)), make([]string, len(expressions)), make([]string, len(expressions)), make([]string, len(expressions))
+	for i, expression := range expressions {
+		keys[i] = fmt.Sprintf("k%d", i)
+		columns[i], sets[i], others[i] = expression+" AS "+keys[i], "("+keys[i]+")", "grouping("+keys[i]+")"
 	}
-	return strings.Join(list, ", ")
+	return fmt.Sprintf("SELECT toUInt32(indexOf([%s], 0) - 1) AS facet, [%s][facet + 1] AS value, count() AS n FROM (SELECT %s%s) GROUP BY GROUPING SETS (%s)",
+		strings.Join(others, ", "), strings.Join(keys, ", "), strings.Join(columns, ", "), from, strings.Join(sets, ", "))
 }
 
 // histograms counts the numbers of columns in equal intervals from their least to their greatest,
@@ -133,17 +129,13 @@ func (a resolvedQuery) histograms(ctx context.Context, conn driver.Conn, list []
 		return err
 	}
 	const none = math.MaxUint8 // the bucket of executions without a number
-	keys, sets, inSet := make([]string, len(facets)), make([]string, len(facets)), make([]string, len(facets))
+	buckets := make([]string, len(facets))
 	for i, f := range facets {
-		key := fmt.Sprintf("k%d", i)
-		keys[i] = fmt.Sprintf("if(isNull(%s), %d, toUInt8(assumeNotNull(%s))) AS %s", numbers[i], none, f.bucket(numbers[i]), key)
-		sets[i], inSet[i] = "("+key+")", "grouping("+key+")"
+		buckets[i] = fmt.Sprintf("if(isNull(%s), %d, toUInt8(assumeNotNull(%s)))", numbers[i], none, f.bucket(numbers[i]))
 		f.Buckets = make([]int, facetBuckets)
 	}
 	from, args := a.from()
-	rows, err := conn.Query(ctx, fmt.Sprintf(`SELECT toUInt32(indexOf([%s], 0) - 1) AS facet, [%s][facet + 1] AS bucket, count() FROM (SELECT %s%s)
-		GROUP BY GROUPING SETS (%s) HAVING bucket < %d%s`,
-		strings.Join(inSet, ", "), keyList(len(keys)), strings.Join(keys, ", "), from, strings.Join(sets, ", "), facetBuckets, settings), args...)
+	rows, err := conn.Query(ctx, fmt.Sprintf("%s HAVING value < %d%s", countEach(buckets, from), facetBuckets, settings), args...)
 	if err != nil {
 		return fmt.Errorf("distributions of columns: %w", err)
 	}

@@ -189,7 +189,7 @@ func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 	if limit == 0 {
 		limit = defaultPage
 	}
-	result := Result{Columns: a.columns, Missing: a.missing, Sort: a.sortName(), Behind: a.behind, LogsFrom: a.logsFrom}
+	result := Result{Columns: a.columns, Missing: a.missing, Sort: a.order(), Behind: a.behind, LogsFrom: a.logsFrom}
 	work, ctx := errgroup.WithContext(bounded(ctx))
 	if q.Counted {
 		work.Go(func() error {
@@ -229,6 +229,7 @@ type mark struct {
 	ID     uuid.UUID `json:"i"`
 }
 
+// order is the order of a query with the full name of its column.
 func (a resolvedQuery) order() string {
 	switch {
 	case a.sort == nil:

@@ -44,14 +44,3 @@ func (p project) missing(q Query) []Missing {
 	}
 	return list
 }
-
-// sortName is the order of a query with the full name of its column.
-func (a resolvedQuery) sortName() string {
-	switch {
-	case a.sort == nil:
-		return ""
-	case a.desc:
-		return "-" + a.sort.Path
-	}
-	return a.sort.Path
-}
