@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/flowforge/flowforge/engine/search"
 )
@@ -46,14 +45,12 @@ func (s *Service) Facets(ctx context.Context, q Query) (Facets, error) {
 	}
 	var f Facets
 	list := a.facetColumns(&f)
-	work, ctx := errgroup.WithContext(bounded(ctx))
-	work.Go(func() (err error) {
-		f.Tags, err = a.counts(ctx, conn, "toString(arrayJoin(tags))", "", facetValues)
-		return err
-	})
-	work.Go(func() error { return a.texts(ctx, conn, &f, list) })
-	work.Go(func() error { return a.histograms(ctx, conn, list) })
-	if err := work.Wait(); err != nil {
+	ctx = bounded(ctx)
+	numeric, err := a.distributions(ctx, conn, &f, list)
+	if err == nil {
+		err = a.histograms(ctx, conn, numeric)
+	}
+	if err != nil {
 		return Facets{}, failure(err)
 	}
 	for _, one := range list {
@@ -80,18 +77,36 @@ func (a resolvedQuery) facetColumns(f *Facets) []ColumnFacet {
 	return list
 }
 
-// texts counts states, workflows, people and the texts of columns in one pass.
-func (a resolvedQuery) texts(ctx context.Context, conn driver.Conn, f *Facets, list []ColumnFacet) error {
+// distributions counts states, workflows, people, tags and the texts of columns, and reads the least
+// and the greatest number of columns, in one pass. It returns the columns that have numbers.
+func (a resolvedQuery) distributions(ctx context.Context, conn driver.Conn, f *Facets, list []ColumnFacet) ([]*ColumnFacet, error) {
 	expressions, into := []string{"toString(status)", "toString(workflow)", "toString(submitted_by)"}, []*[]Count{&f.States, &f.Workflows, &f.People}
+	var (
+		values, ranges []string
+		numeric        []*ColumnFacet
+	)
 	for i := range list {
-		if _, texts := a.sql(list[i].Column); texts != "" {
+		numbers, texts := a.sql(list[i].Column)
+		if texts != "" {
 			expressions, into = append(expressions, "ifNull("+texts+", '')"), append(into, &list[i].Texts)
 		}
+		if numbers != "" {
+			v := fmt.Sprintf("v%d", len(numeric))
+			values, ranges = append(values, ", "+orNull(numbers, "Float64")+" AS "+v), append(ranges, "min("+v+")", "max("+v+")")
+			numeric = append(numeric, &list[i])
+		}
 	}
+	each, into := eachOf(append(expressions, "tags")), append(into, &f.Tags)
 	from, args := a.from()
-	rows, err := conn.Query(ctx, fmt.Sprintf("%s HAVING value != '' ORDER BY facet, n DESC, value LIMIT %d BY facet%s", countEach(expressions, from), facetValues, settings), args...)
+	rows, err := conn.Query(ctx, fmt.Sprintf(`SELECT facet, value, sum(n) AS n, any(ranges) FROM (
+			SELECT %[1]s AS facet, if(facet = %[2]d, %[3]s, [[%[4]s][facet]]) AS list, count() AS n, CAST([%[5]s] AS Array(Nullable(Float64))) AS ranges
+			FROM (SELECT %[6]s%[7]s) GROUP BY GROUPING SETS (%[8]s, ()))
+		ARRAY JOIN list AS value GROUP BY facet, value HAVING value != '' OR facet = 0
+		ORDER BY facet, n DESC, value LIMIT %[9]d BY facet%[10]s`,
+		each.number, len(into), each.keys[len(into)-1], strings.Join(each.keys[:len(into)-1], ", "), strings.Join(ranges, ", "),
+		each.columns+strings.Join(values, ""), from, each.sets, facetValues, settings), args...)
 	if err != nil {
-		return fmt.Errorf("count the values of facets: %w", err)
+		return nil, fmt.Errorf("count the values of facets: %w", err)
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
@@ -99,43 +114,68 @@ func (a resolvedQuery) texts(ctx context.Context, conn driver.Conn, f *Facets, l
 			facet uint32
 			c     Count
 			n     uint64
+			found []*float64
 		)
-		if err := rows.Scan(&facet, &c.Value, &n); err != nil {
-			return fmt.Errorf("count the values of facets: %w", err)
+		if err := rows.Scan(&facet, &c.Value, &n, &found); err != nil {
+			return nil, fmt.Errorf("count the values of facets: %w", err)
+		}
+		if facet == 0 { // all executions
+			numeric = withRanges(numeric, found)
+			continue
 		}
 		c.N = int(n)
-		*into[facet] = append(*into[facet], c)
+		*into[facet-1] = append(*into[facet-1], c)
 	}
-	return rows.Err()
+	return numeric, rows.Err()
 }
 
-// countEach counts the values of expressions in one pass. Its rows are the number of an expression
-// (facet), a value and the count (n).
-func countEach(expressions []string, from string) string {
+// withRanges sets the least and the greatest number of facets, and returns those that have numbers.
+func withRanges(facets []*ColumnFacet, found []*float64) []*ColumnFacet {
+	var list []*ColumnFacet
+	for i, f := range facets {
+		least, most := found[2*i], found[2*i+1]
+		if least == nil || most == nil {
+			continue
+		}
+		f.Least, f.Most = *least, *most
+		f.Logarithmic = f.Least > 0 && f.Most/f.Least >= decades
+		list = append(list, f)
+	}
+	return list
+}
+
+// each are the parts of a statement that groups rows by each of some expressions in one pass.
+type each struct {
+	keys          []string // names of the expressions
+	columns, sets string
+	number        string // of the expression that a row is grouped by, from 1; 0: all rows
+}
+
+func eachOf(expressions []string) each {
 	keys, columns, sets, others := make([]string, len(expressions)), make([]string, len(expressions)), make([]string, len(expressions)), make([]string, len(expressions))
 	for i, expression := range expressions {
 		keys[i] = fmt.Sprintf("k%d", i)
 		columns[i], sets[i], others[i] = expression+" AS "+keys[i], "("+keys[i]+")", "grouping("+keys[i]+")"
 	}
-	return fmt.Sprintf("SELECT toUInt32(indexOf([%s], 0) - 1) AS facet, [%s][facet + 1] AS value, count() AS n FROM (SELECT %s%s) GROUP BY GROUPING SETS (%s)",
-		strings.Join(others, ", "), strings.Join(keys, ", "), strings.Join(columns, ", "), from, strings.Join(sets, ", "))
+	return each{keys, strings.Join(columns, ", "), strings.Join(sets, ", "), "toUInt32(indexOf([" + strings.Join(others, ", ") + "], 0))"}
 }
 
-// histograms counts the numbers of columns in equal intervals from their least to their greatest,
-// with one pass for the ranges and one for the counts.
-func (a resolvedQuery) histograms(ctx context.Context, conn driver.Conn, list []ColumnFacet) error {
-	facets, numbers, err := a.ranges(ctx, conn, list)
-	if err != nil || len(facets) == 0 {
-		return err
+// histograms counts the numbers of columns in equal intervals from their least to their greatest.
+func (a resolvedQuery) histograms(ctx context.Context, conn driver.Conn, facets []*ColumnFacet) error {
+	if len(facets) == 0 {
+		return nil
 	}
 	const none = math.MaxUint8 // the bucket of executions without a number
 	buckets := make([]string, len(facets))
 	for i, f := range facets {
-		buckets[i] = fmt.Sprintf("if(isNull(%s), %d, toUInt8(assumeNotNull(%s)))", numbers[i], none, f.bucket(numbers[i]))
+		numbers, _ := a.sql(f.Column)
+		buckets[i] = fmt.Sprintf("if(isNull(%s), %d, toUInt8(assumeNotNull(%s)))", numbers, none, f.bucket(numbers))
 		f.Buckets = make([]int, facetBuckets)
 	}
+	each := eachOf(buckets)
 	from, args := a.from()
-	rows, err := conn.Query(ctx, fmt.Sprintf("%s HAVING value < %d%s", countEach(buckets, from), facetBuckets, settings), args...)
+	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT %s AS facet, [%s][facet] AS value, count() AS n FROM (SELECT %s%s) GROUP BY GROUPING SETS (%s) HAVING value < %d%s",
+		each.number, strings.Join(each.keys, ", "), each.columns, from, each.sets, facetBuckets, settings), args...)
 	if err != nil {
 		return fmt.Errorf("distributions of columns: %w", err)
 	}
@@ -149,44 +189,9 @@ func (a resolvedQuery) histograms(ctx context.Context, conn driver.Conn, list []
 		if err := rows.Scan(&facet, &bucket, &n); err != nil {
 			return fmt.Errorf("distributions of columns: %w", err)
 		}
-		facets[facet].Buckets[bucket] = int(n)
+		facets[facet-1].Buckets[bucket] = int(n)
 	}
 	return rows.Err()
-}
-
-// ranges reads the least and the greatest number of columns. It returns the columns that have
-// numbers, with their expressions.
-func (a resolvedQuery) ranges(ctx context.Context, conn driver.Conn, list []ColumnFacet) (facets []*ColumnFacet, numbers []string, err error) {
-	var expressions []string
-	for i := range list {
-		if column, _ := a.sql(list[i].Column); column != "" {
-			facets, numbers = append(facets, &list[i]), append(numbers, column)
-			expressions = append(expressions, "min("+orNull(column, "Float64")+")", "max("+orNull(column, "Float64")+")")
-		}
-	}
-	if len(facets) == 0 {
-		return nil, nil, nil
-	}
-	found, into := make([]*float64, len(expressions)), make([]any, len(expressions))
-	for i := range found {
-		into[i] = &found[i]
-	}
-	from, args := a.from()
-	if err := conn.QueryRow(ctx, "SELECT "+strings.Join(expressions, ", ")+from+settings, args...).Scan(into...); err != nil {
-		return nil, nil, fmt.Errorf("ranges of columns: %w", err)
-	}
-	n := 0
-	for i, f := range facets {
-		least, most := found[2*i], found[2*i+1]
-		if least == nil || most == nil {
-			continue
-		}
-		f.Least, f.Most = *least, *most
-		f.Logarithmic = f.Least > 0 && f.Most/f.Least >= decades
-		facets[n], numbers[n] = f, numbers[i]
-		n++
-	}
-	return facets[:n], numbers[:n], nil
 }
 
 // bucket is the interval of a number in SQL.
