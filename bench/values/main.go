@@ -126,8 +126,8 @@ func (b *bench) measure(ctx context.Context, executions int, seed uint64, compar
 		err := b.times(q.name, &found, func() error {
 			if q.group != "" {
 				q.query.Columns = []string{"in0", "in2", "metric0", "metric1.max"}
-				_, groups, _, err := b.service.Groups(ctx, q.query, q.group)
-				found = len(groups)
+				groups, err := b.service.Groups(ctx, q.query, q.group)
+				found = len(groups.Groups)
 				return err
 			}
 			r, err := b.service.Find(ctx, q.query)

@@ -23,9 +23,6 @@ const (
 	maxColumns  = 100
 )
 
-// NoRows is the Limit of a Query without rows.
-const NoRows = -1
-
 // Query selects executions of the caller's project. Zero fields select all, newest first.
 type Query struct {
 	Where   string
@@ -33,7 +30,7 @@ type Query struct {
 	Sort    string     // a name; with "-" before it, the greatest first
 	Columns []string   // names whose values Rows have, with their layout (ParseColumn)
 	After   string     // a Result's Next
-	Limit   int        // 0: 50; NoRows: only the columns and, with Counted, the total
+	Limit   int        // 0: 50
 	Counted bool       // requests Result.Total
 	Lenient bool       // leaves out columns and an order that cannot be resolved: Result.Missing
 }
@@ -132,7 +129,9 @@ func (a *resolvedQuery) resolve(q Query) error {
 		return err
 	}
 	a.where = append(search.And{where}, q.And...)
-	a.boundLogs()
+	if search.UsesLogs(a.where) {
+		a.boundLogs()
+	}
 	if len(q.Columns) > maxColumns {
 		message := fmt.Sprintf("A table can have at most %d columns.", maxColumns)
 		return apperr.InvalidFields(message, []apperr.Field{{Path: "columns", Message: message}})
@@ -189,24 +188,22 @@ func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 	if limit == 0 {
 		limit = defaultPage
 	}
-	result := Result{Columns: a.columns, Missing: a.missing, Sort: a.order(), Behind: a.behind, LogsFrom: a.logsFrom}
+	result := a.result()
 	work, ctx := errgroup.WithContext(bounded(ctx))
-	if q.Counted {
-		work.Go(func() error {
-			from, args := a.from()
-			var n uint64
-			err := conn.QueryRow(ctx, "SELECT count()"+from+settings, args...).Scan(&n)
-			result.Total = int(n)
+	withTotal := q.Counted && q.After == "" && !a.logsFrom.IsZero()
+	if q.Counted && !withTotal {
+		work.Go(func() (err error) {
+			result.Total, err = a.count(ctx, conn)
 			return err
 		})
 	}
 	work.Go(func() error {
-		if limit == NoRows {
-			return nil
-		}
-		var err error
-		if result.Rows, err = a.page(ctx, conn, q.After, limit+1); err != nil {
+		rows, total, err := a.page(ctx, conn, q.After, limit+1, withTotal)
+		if err != nil {
 			return err
+		}
+		if result.Rows = rows; withTotal {
+			result.Total = total
 		}
 		if len(result.Rows) > limit {
 			result.Rows = result.Rows[:limit]
@@ -218,6 +215,19 @@ func (s *Service) Find(ctx context.Context, q Query) (Result, error) {
 		return Result{}, failure(err)
 	}
 	return result, nil
+}
+
+// result is a Result without rows.
+func (a resolvedQuery) result() Result {
+	return Result{Columns: a.columns, Missing: a.missing, Sort: a.order(), Behind: a.behind, LogsFrom: a.logsFrom}
+}
+
+// count returns the number of executions.
+func (a resolvedQuery) count(ctx context.Context, conn driver.Conn) (int, error) {
+	from, args := a.from()
+	var n uint64
+	err := conn.QueryRow(ctx, "SELECT count()"+from+settings, args...).Scan(&n)
+	return int(n), err
 }
 
 // mark is the place of a row in the order of a query.
@@ -245,8 +255,9 @@ func (a resolvedQuery) cursor(r Row) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// page returns the ids of a page in order.
-func (a resolvedQuery) page(ctx context.Context, conn driver.Conn, after string, limit int) ([]Row, error) {
+// page returns the IDs of a page in order. The first page can also have the number of all rows, which
+// is faster than a statement of its own if the condition is expensive.
+func (a resolvedQuery) page(ctx context.Context, conn driver.Conn, after string, limit int, counted bool) (list []Row, total int, err error) {
 	from, args := a.from()
 	numbers, texts := "", ""
 	if a.sort != nil {
@@ -270,28 +281,34 @@ func (a resolvedQuery) page(ctx context.Context, conn driver.Conn, after string,
 		raw, err := base64.RawURLEncoding.DecodeString(after)
 		var m mark
 		if err != nil || json.Unmarshal(raw, &m) != nil || m.Sort != a.order() {
-			return nil, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use the token from the previous page, with the same order."}})
+			return nil, 0, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use the token from the previous page, with the same order."}})
 		}
 		condition, more := key.after(m)
 		from, args = from+" AND "+condition, append(args, more...)
 	}
 	order = append(order, "created_at DESC", "execution_id DESC")
-	query := fmt.Sprintf("SELECT execution_id, created_at, %s, %s%s ORDER BY %s LIMIT %d%s",
-		orNull(numbers, "Float64"), orNull(texts, "String"), from, strings.Join(order, ", "), limit, settings)
+	count := "toUInt64(0)"
+	if counted {
+		count = "count() OVER ()"
+	}
+	query := fmt.Sprintf("SELECT execution_id, created_at, %s, %s, %s%s ORDER BY %s LIMIT %d%s",
+		orNull(numbers, "Float64"), orNull(texts, "String"), count, from, strings.Join(order, ", "), limit, settings)
 	rows, err := conn.Query(ctx, query, args...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { _ = rows.Close() }()
-	var list []Row
 	for rows.Next() {
-		var r Row
-		if err := rows.Scan(&r.ID, &r.at, &r.sortedN, &r.sortedT); err != nil {
-			return nil, err
+		var (
+			r Row
+			n uint64
+		)
+		if err := rows.Scan(&r.ID, &r.at, &r.sortedN, &r.sortedT, &n); err != nil {
+			return nil, 0, err
 		}
-		list = append(list, r)
+		list, total = append(list, r), int(n)
 	}
-	return list, rows.Err()
+	return list, total, rows.Err()
 }
 
 // orNull is an expression as a type that can be absent.

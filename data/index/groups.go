@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/search"
@@ -29,22 +30,52 @@ type Stats struct {
 	Median                 float64
 }
 
-// Groups returns the groups of a query by the value of a column, the largest first, and the number
-// of all groups.
-func (s *Service) Groups(ctx context.Context, q Query, by string) (columns []Column, groups []Group, total int, err error) {
+// Grouped are the executions of a query in groups.
+type Grouped struct {
+	Result // without rows; the total is always known
+	By     Column
+	Groups []Group // the largest, at most maxGroups
+	All    int     // number of all groups
+}
+
+// Groups returns the groups of a query by the value of a column, the largest first. If only the column
+// is wrong, the result has the columns of the query.
+func (s *Service) Groups(ctx context.Context, q Query, by string) (Grouped, error) {
 	a, conn, err := s.resolve(ctx, q)
 	if err != nil {
-		return nil, nil, 0, err
+		return Grouped{}, err
 	}
-	c, err := s.GroupBy(ctx, by)
+	grouped := Grouped{Result: a.result()}
+	c, err := a.groupColumn(by)
 	if err != nil {
-		return nil, nil, 0, err
+		return grouped, err
 	}
-	numbers, texts := a.sql(c)
-	if c.Type == tagsType { // an execution is in the group of each of its tags
+	grouped.By = c
+	work, ctx := errgroup.WithContext(bounded(ctx))
+	work.Go(func() error { return a.groups(ctx, conn, &grouped) })
+	if c.Type == tagsType { // an execution can be in several groups
+		work.Go(func() (err error) {
+			grouped.Total, err = a.count(ctx, conn)
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return Grouped{}, failure(err)
+	}
+	return grouped, nil
+}
+
+// groups reads the groups, their number and, unless an execution can be in several groups, the number
+// of executions.
+func (a resolvedQuery) groups(ctx context.Context, conn driver.Conn, into *Grouped) error {
+	numbers, texts := a.sql(into.By)
+	if into.By.Type == tagsType { // an execution is in the group of each of its tags
 		texts = "nullIf(arrayJoin(if(empty(tags), [''], tags)), '')"
 	}
-	expressions := []string{"count() AS size", "count() OVER () AS groups", "any(" + orNull(numbers, "Float64") + ")", "any(" + orNull(texts, "String") + ")"}
+	expressions := []string{
+		"count() AS size", "count() OVER () AS groups", "sum(count()) OVER () AS executions",
+		"any(" + orNull(numbers, "Float64") + ")", "any(" + orNull(texts, "String") + ")",
+	}
 	for _, column := range a.columns {
 		expressions = append(expressions, a.stats(column)...)
 	}
@@ -55,23 +86,18 @@ func (s *Service) Groups(ctx context.Context, q Query, by string) (columns []Col
 			keys = append(keys, k)
 		}
 	}
-	rows, err := conn.Query(bounded(ctx), fmt.Sprintf("SELECT %s%s GROUP BY %s ORDER BY size DESC, %s LIMIT %d%s",
+	rows, err := conn.Query(ctx, fmt.Sprintf("SELECT %s%s GROUP BY %s ORDER BY size DESC, %s LIMIT %d%s",
 		strings.Join(expressions, ", "), from, strings.Join(append(keys, "1 = 1"), ", "), strings.Join(append(keys, "size"), ", "), maxGroups, settings), args...)
 	if err != nil {
-		return nil, nil, 0, failure(err)
+		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		g, n, err := a.group(rows, c)
-		if err != nil {
-			return nil, nil, 0, failure(err)
+		if err := a.group(rows, into); err != nil {
+			return err
 		}
-		groups, total = append(groups, g), n
 	}
-	if err := rows.Err(); err != nil {
-		return nil, nil, 0, failure(err)
-	}
-	return a.columns, groups, total, nil
+	return rows.Err()
 }
 
 const tagsType = "tags"
@@ -157,23 +183,28 @@ func (a resolvedQuery) stats(c Column) []string {
 	return append(list, "count("+x+")")
 }
 
-func (a resolvedQuery) group(rows driver.Rows, by Column) (Group, int, error) {
+// group reads a row of groups.
+func (a resolvedQuery) group(rows driver.Rows, into *Grouped) error {
 	var (
-		size, groups uint64
-		number       *float64
-		text         *string
+		size, groups, executions uint64
+		number                   *float64
+		text                     *string
 	)
 	stats, counts := make([]Stats, len(a.columns)), make([]uint64, len(a.columns))
-	into := []any{&size, &groups, &number, &text}
+	fields := []any{&size, &groups, &executions, &number, &text}
 	for i := range stats {
-		into = append(into, &stats[i].Least, &stats[i].Most, &stats[i].Mean, &stats[i].Sum, &stats[i].Median, &counts[i])
+		fields = append(fields, &stats[i].Least, &stats[i].Most, &stats[i].Mean, &stats[i].Sum, &stats[i].Median, &counts[i])
 	}
-	if err := rows.Scan(into...); err != nil {
-		return Group{}, 0, err
+	if err := rows.Scan(fields...); err != nil {
+		return err
 	}
-	value := by.value(number, text)
-	if by.Type == tagsType && text != nil {
-		value = *text
+	value := into.By.value(number, text)
+	if into.By.Type == tagsType {
+		if text != nil {
+			value = *text
+		}
+	} else {
+		into.Total = int(executions)
 	}
 	g := Group{Value: value, Count: int(size), Stats: make([]*Stats, len(stats))}
 	for i := range stats {
@@ -182,7 +213,8 @@ func (a resolvedQuery) group(rows driver.Rows, by Column) (Group, int, error) {
 			g.Stats[i] = &stats[i]
 		}
 	}
-	return g, int(groups), nil
+	into.Groups, into.All = append(into.Groups, g), int(groups)
+	return nil
 }
 
 // Count is a value with the number of executions that have it.

@@ -261,15 +261,16 @@ func TestPagesColumnsGroupsAndFacets(t *testing.T) {
 	}
 	require.Equal(t, []string{"inputs.size number", "inputs.kind text", "state text", "created time", "tags tags", "finished time"}, types)
 
-	_, groups, total, err := b.Groups(b.ctx, index.Query{Columns: []string{"size", "state"}}, "kind")
+	found, err := b.Groups(b.ctx, index.Query{Columns: []string{"size", "state"}}, "kind")
 	require.NoError(t, err)
-	require.Equal(t, 3, total)
+	require.Equal(t, []int{3, 7}, []int{found.All, found.Total})
+	groups := found.Groups
 	require.Equal(t, index.Group{Value: "a", Count: 3, Stats: []*index.Stats{{Count: 3, Least: 0, Most: 2, Mean: 1, Sum: 3, Median: 1}, nil}}, groups[0])
 	require.Equal(t, index.Group{Value: "c", Count: 1, Stats: []*index.Stats{nil, nil}}, groups[2])
-	_, groups, total, err = b.Groups(b.ctx, index.Query{}, "size")
+	found, err = b.Groups(b.ctx, index.Query{}, "size")
 	require.NoError(t, err)
-	require.Equal(t, 4, total)
-	require.Len(t, groups, 4)
+	require.Equal(t, 4, found.All)
+	require.Len(t, found.Groups, 4)
 
 	_, err = b.Label(b.ctx, ids[0], index.Change{Add: []string{"x", "y"}})
 	require.NoError(t, err)
@@ -278,19 +279,18 @@ func TestPagesColumnsGroupsAndFacets(t *testing.T) {
 	require.Equal(t, []uuid.UUID{ids[6], ids[5], ids[4], ids[3], ids[2], ids[1]}, b.find(index.Query{Where: "tag != y"}), "also without tags")
 	require.Equal(t, []uuid.UUID{ids[1]}, b.find(index.Query{Where: "tag != y has:tag"}))
 	for _, name := range []string{"size", "kind", "state", "tags", "priority", "duration"} { // its conditions select the executions of a group
-		by, err := b.GroupBy(b.ctx, name)
-		require.NoError(t, err)
-		_, groups, _, err := b.Groups(b.ctx, index.Query{}, name)
+		found, err := b.Groups(b.ctx, index.Query{}, name)
 		require.NoError(t, err, name)
-		for _, g := range groups {
-			require.Len(t, b.find(index.Query{And: search.And{g.Of(by)}}), g.Count, "%s %v", name, g.Value)
-			require.Len(t, b.find(index.Query{Where: g.Where(by)}), g.Count, g.Where(by))
+		require.Equal(t, 7, found.Total, name)
+		for _, g := range found.Groups {
+			require.Len(t, b.find(index.Query{And: search.And{g.Of(found.By)}}), g.Count, "%s %v", name, g.Value)
+			require.Len(t, b.find(index.Query{Where: g.Where(found.By)}), g.Count, g.Where(found.By))
 		}
 		if name == "tags" {
-			require.Equal(t, "[5 2 1]", fmt.Sprint([]int{groups[0].Count, groups[1].Count, groups[2].Count}))
+			require.Equal(t, "[5 2 1]", fmt.Sprint([]int{found.Groups[0].Count, found.Groups[1].Count, found.Groups[2].Count}))
 		}
 	}
-	_, _, _, err = b.Groups(b.ctx, index.Query{}, "created") //nolint:dogsled // only the error counts
+	_, err = b.Groups(b.ctx, index.Query{}, "created")
 	require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
 
 	f, err := b.Facets(b.ctx, index.Query{Where: "kind = a"})
@@ -301,9 +301,9 @@ func TestPagesColumnsGroupsAndFacets(t *testing.T) {
 	fields, err := b.Fields(b.ctx)
 	require.NoError(t, err)
 	kind, _ := fields.Names.Find("kind")
-	found, err := b.Values(b.ctx, kind, "", 2)
+	frequent, err := b.Values(b.ctx, kind, "", 2)
 	require.NoError(t, err)
-	require.Equal(t, []index.Count{{Value: "a", N: 3}, {Value: "b", N: 3}}, found)
+	require.Equal(t, []index.Count{{Value: "a", N: 3}, {Value: "b", N: 3}}, frequent)
 	for _, q := range []index.Query{{Sort: "nothing"}, {Columns: []string{"nothing"}}, {After: "?"}, {After: r.Next, Sort: "size"}} {
 		_, err := b.Find(b.ctx, q)
 		require.True(t, apperr.Is(err, apperr.Invalid), "%+v: %v", q, err)

@@ -24,11 +24,8 @@ const (
 	logSeconds   = 10
 )
 
-// boundLogs limits a query of logs to executions of the last days, unless it has a beginning.
+// boundLogs limits a query to executions of the last days, unless it has a beginning.
 func (a *resolvedQuery) boundLogs() {
-	if !search.UsesLogs(a.where) {
-		return
-	}
 	from, bounded := search.LaunchedFrom(a.where)
 	if !bounded {
 		from = a.now.Add(-search.LogSpan)
@@ -42,10 +39,11 @@ func (c *compiler) log(text string) string {
 	return "execution_id IN (SELECT execution_id FROM logs WHERE " + c.logRange() + " AND " + c.logText(text) + ")"
 }
 
-// logRange reads the partitions of the executions since a launch.
+// logRange reads the partitions of the executions since a launch. The hint selects whole partitions:
+// ClickHouse does not evaluate it for each line.
 func (c *compiler) logRange() string {
 	from := fmt.Sprintf("fromUnixTimestamp64Milli(%d, 'UTC')", c.logsFrom.UnixMilli())
-	return "project_id = toUUID('" + c.projectID + "') AND toMonday(UUIDv7ToDateTime(execution_id, 'UTC')) >= toMonday(" + from + ")"
+	return "project_id = toUUID('" + c.projectID + "') AND indexHint(toMonday(UUIDv7ToDateTime(execution_id, 'UTC')) >= toMonday(" + from + "))"
 }
 
 // logText is written as the index of the table logs, so that it is used.
@@ -109,11 +107,6 @@ func (s *Service) Lines(ctx context.Context, q LineQuery) (Lines, error) {
 		}
 	}
 	if a.logsFrom.IsZero() { // the query has no condition on logs itself
-		condition := make(search.Or, len(q.Texts))
-		for i, text := range q.Texts {
-			condition[i] = search.Fact("log", search.Contains, search.Value{Type: search.String, Text: text})
-		}
-		a.where = search.And{a.where, condition}
 		a.boundLogs()
 	}
 	limit := PageOfLines(q.Limit)
@@ -160,35 +153,76 @@ type lineKey struct {
 	Seq       int64     `json:"q"`
 }
 
+func (h Hit) key() lineKey {
+	return lineKey{h.Time.UnixMicro(), h.ExecutionID, h.NodeIndex, h.Attempt, h.Stream, h.Seq}
+}
+
 func lineMark(h Hit) string {
-	raw, _ := json.Marshal(lineKey{h.Time.UnixMicro(), h.ExecutionID, h.NodeIndex, h.Attempt, h.Stream, h.Seq}) //nolint:errchkjson // numbers and texts
+	raw, _ := json.Marshal(h.key()) //nolint:errchkjson // numbers and texts
 	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+// readLineMark returns the line before a page, or nil for the first page.
+func readLineMark(mark string) (*lineKey, error) {
+	if mark == "" {
+		return nil, nil //nolint:nilnil // as documented
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(mark)
+	var k lineKey
+	if err != nil || json.Unmarshal(raw, &k) != nil {
+		return nil, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use the token from the previous page."}})
+	}
+	return &k, nil
 }
 
 const lineOrder = "timestamp, execution_id, node_index, attempt, stream, sequence"
 
-// hits returns the latest lines with one of the texts.
+// hits returns the latest lines with one of the texts, each once. ClickHouse can have a line twice until
+// it merges parts.
 func (a resolvedQuery) hits(ctx context.Context, conn driver.Conn, q LineQuery, limit int) ([]Hit, error) {
+	after, err := readLineMark(q.After)
+	if err != nil {
+		return nil, err
+	}
+	var list []Hit
+	for {
+		missing := limit - len(list)
+		more, err := a.rawHits(ctx, conn, q.Texts, after, missing)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range more {
+			if len(list) == 0 || list[len(list)-1].key() != h.key() {
+				list = append(list, h)
+			}
+		}
+		if len(more) < missing || len(list) == limit {
+			return list, nil
+		}
+		after = new(more[len(more)-1].key())
+	}
+}
+
+// rawHits returns at most limit of the latest lines before a key. Lines that ClickHouse has twice are
+// adjacent. LIMIT BY would leave them out, but then ClickHouse reads and sorts all lines with the text.
+func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []string, after *lineKey, limit int) ([]Hit, error) {
 	c := compiler{projectID: a.projectID, logsFrom: a.logsFrom}
-	contains := make([]string, len(q.Texts))
-	for i, text := range q.Texts {
+	contains := make([]string, len(texts))
+	for i, text := range texts {
 		contains[i] = c.logText(text)
+	}
+	if len(texts) == 1 {
+		a.where = search.WithoutLog(a.where, texts[0])
 	}
 	from, args := a.from()
 	where := c.logRange() + " AND (" + strings.Join(contains, " OR ") + ") AND execution_id IN (SELECT execution_id" + from + ")"
 	args = append(c.args, args...)
-	if q.After != "" {
-		raw, err := base64.RawURLEncoding.DecodeString(q.After)
-		var k lineKey
-		if err != nil || json.Unmarshal(raw, &k) != nil {
-			return nil, apperr.InvalidFields("The page token is not valid.", []apperr.Field{{Path: "page", Message: "Use the token from the previous page."}})
-		}
+	if k := after; k != nil {
 		where += fmt.Sprintf(" AND (%s) < (fromUnixTimestamp64Micro(%d, 'UTC'), toUUID('%s'), %d, %d, ?, %d)", lineOrder, k.Time, k.Execution, k.Node, k.Attempt, k.Seq)
 		args = append(args, k.Stream)
 	}
 	rows, err := conn.Query(patient(ctx), "SELECT execution_id, node_index, node, attempt, stream, sequence, timestamp, level, message FROM logs WHERE "+where+
-		" ORDER BY "+strings.ReplaceAll(lineOrder, ",", " DESC,")+" DESC LIMIT 1 BY execution_id, node_index, attempt, stream, sequence"+
-		fmt.Sprintf(" LIMIT %d", limit)+settings, args...)
+		" ORDER BY "+strings.ReplaceAll(lineOrder, ",", " DESC,")+fmt.Sprintf(" DESC LIMIT %d", limit)+settings, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -221,12 +255,12 @@ func around(ctx context.Context, conn driver.Conn, projectID string, hits []Hit)
 	}
 	const attempt, line = "execution_id, node_index, attempt", "execution_id, node_index, attempt, stream, sequence"
 	of := "project_id = toUUID('" + projectID + "') AND (" + attempt + ") IN (" + strings.Join(attempts, ", ") + ")"
-	statement := fmt.Sprintf(`WITH numbered AS (
-			SELECT %[2]s, row_number() OVER (PARTITION BY %[1]s ORDER BY timestamp, stream, sequence) AS number FROM logs FINAL WHERE %[3]s),
-		found AS (SELECT %[1]s, number AS hit FROM numbered WHERE (%[2]s) IN (%[4]s)),
-		shown AS (SELECT DISTINCT %[2]s, number FROM numbered INNER JOIN found USING (%[1]s) WHERE number + %[5]d >= hit AND number <= hit + %[5]d)
-		SELECT %[2]s, number, timestamp, level, message FROM logs INNER JOIN shown USING (%[2]s) WHERE %[3]s ORDER BY %[1]s, number
-		LIMIT 1 BY %[1]s, number`, attempt, line, of, strings.Join(keys, ", "), linesAround)
+	statement := fmt.Sprintf(`SELECT %[2]s, number, timestamp, level, message FROM logs INNER JOIN (
+			SELECT %[2]s, number FROM (
+				SELECT %[2]s, row_number() OVER log AS number, max((%[2]s) IN (%[4]s)) OVER (log ROWS BETWEEN %[5]d PRECEDING AND %[5]d FOLLOWING) AS shown
+				FROM logs FINAL WHERE %[3]s WINDOW log AS (PARTITION BY %[1]s ORDER BY timestamp, stream, sequence))
+			WHERE shown) AS numbered USING (%[2]s)
+		WHERE %[3]s ORDER BY %[1]s, number LIMIT 1 BY %[1]s, number`, attempt, line, of, strings.Join(keys, ", "), linesAround)
 	rows, err := conn.Query(patient(ctx), statement+settings, args...)
 	if err != nil {
 		return err

@@ -73,6 +73,34 @@ func TestLinesOfManyExecutions(t *testing.T) {
 	require.Empty(t, found.Next)
 	require.False(t, found.Bare)
 
+	counted := index.Query{Where: `log ~ "CUDA"`, Limit: 1, Counted: true}
+	for _, id := range []uuid.UUID{second, first} { // the total is that of all pages, on each page
+		r, err := b.Find(b.ctx, counted)
+		require.NoError(t, err)
+		require.Equal(t, 2, r.Total)
+		require.Equal(t, id, r.Rows[0].ID)
+		counted.After = r.Next
+	}
+
+	conn, err := b.telemetry.Conn()
+	require.NoError(t, err)
+	require.NoError(t, conn.Exec(b.ctx, "INSERT INTO logs SELECT * FROM logs SETTINGS insert_deduplicate = 0"))
+	for where, want := range map[string][]string{ // each line once, although ClickHouse has it twice
+		`log ~ "CUDA"`:                         {"RuntimeError: CUDA out of memory 100%", "cuda is slow"},
+		`log ~ "CUDA" and log ~ "no error"`:    {"RuntimeError: CUDA out of memory 100%", "no error"},
+		`log ~ "CUDA" and not log ~ "started"`: {"cuda is slow"},
+		`log ~ "CUDA" and lr < 0.15`:           {"RuntimeError: CUDA out of memory 100%"},
+		`log ~ "CUDA" or lr > 0.25`:            {"RuntimeError: CUDA out of memory 100%", "cuda is slow"},
+	} {
+		found, err := b.Lines(b.ctx, index.LineQuery{Query: index.Query{Where: where}})
+		require.NoError(t, err, where)
+		var messages []string
+		for _, h := range found.Hits {
+			messages = append(messages, h.Message)
+		}
+		require.ElementsMatch(t, want, messages, where)
+	}
+
 	var messages []string
 	page := index.LineQuery{Texts: []string{"CUDA", "error"}, Limit: 1}
 	for {

@@ -41,7 +41,7 @@ func TestQueriesLeaveOutExecutionsThatListOptions(t *testing.T) {
 	require.Equal(t, 2, r.Total)
 	require.Equal(t, []any{"options"}, r.Rows[0].Values)
 	require.Equal(t, []any{"work"}, r.Rows[1].Values)
-	_, groups, _, err := b.Groups(b.ctx, index.Query{}, "workflow")
+	groups, err := b.Groups(b.ctx, index.Query{}, "workflow")
 	require.NoError(t, err)
-	require.Equal(t, 1, groups[0].Count)
+	require.Equal(t, 1, groups.Groups[0].Count)
 }

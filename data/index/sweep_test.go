@@ -44,8 +44,8 @@ func TestExecutionsAreFoundByTheirSweep(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{sweep}, r.Rows[0].Values)
 	require.Equal(t, []any{nil}, r.Rows[1].Values)
-	by, groups, _, err := b.Groups(b.ctx, index.Query{}, "sweep")
+	groups, err := b.Groups(b.ctx, index.Query{}, "sweep")
 	require.NoError(t, err)
-	require.Empty(t, by)
-	require.Len(t, groups, 2)
+	require.Empty(t, groups.Columns)
+	require.Len(t, groups.Groups, 2)
 }

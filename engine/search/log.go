@@ -39,6 +39,24 @@ func LogTexts(e Expr) []string {
 	return texts
 }
 
+// WithoutLog returns a query without the condition that logs contain a text, if the whole query
+// requires it.
+func WithoutLog(e Expr, text string) Expr {
+	switch e := e.(type) {
+	case And:
+		rest := make(And, len(e))
+		for i, of := range e {
+			rest[i] = WithoutLog(of, text)
+		}
+		return rest
+	case Compare:
+		if e.Field.isLog() && e.Op == Contains && e.Values[0].Text == text {
+			return And{}
+		}
+	}
+	return e
+}
+
 // UsesLogs reports whether a query has a condition on logs.
 func UsesLogs(e Expr) bool {
 	for _, f := range Used(e) {

@@ -28,6 +28,22 @@ func TestQueriesOfLogs(t *testing.T) {
 	}
 }
 
+func TestAQueryWithoutATextOfLogs(t *testing.T) {
+	t.Parallel()
+	for query, others := range map[string][]string{
+		`log ~ "CUDA"`:                        nil,
+		`log ~ "CUDA" and lr > 0.1`:           nil,
+		`log ~ "CUDA" and log ~ "NCCL"`:       {"NCCL"},
+		`log ~ "CUDA" or lr > 0.1`:            {"CUDA"},
+		`(log ~ "CUDA" or log ~ "NCCL") a`:    {"CUDA", "NCCL"},
+		`log ~ "CUDA" and (a or log ~ "b2b")`: {"b2b"},
+	} {
+		require.Equal(t, others, search.LogTexts(search.WithoutLog(parse(t, query), "CUDA")), query)
+	}
+	without := search.WithoutLog(parse(t, `not log ~ "CUDA"`), "CUDA")
+	require.True(t, search.UsesLogs(without), "an excluded text is a condition of its own")
+}
+
 func TestTheEarliestLaunchOfAQuery(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]time.Duration{

@@ -23,20 +23,16 @@ func (h *tableAPI) apiGroups(ctx context.Context, in *struct {
 		}
 		in.Group = v.Table.Group
 	}
-	columns, groups, total, err := h.Table.Index.Groups(ctx, q.index(), in.Group)
+	found, err := h.Table.Index.Groups(ctx, q.index(), in.Group)
 	if err != nil {
 		return nil, err
 	}
-	by, err := h.Table.Index.GroupBy(ctx, in.Group)
-	if err != nil {
-		return nil, err
-	}
-	out := contract.ExecutionGroups{Group: by.Path, Groups: []contract.ExecutionGroup{}, Total: total}
-	for _, g := range groups {
-		one := contract.ExecutionGroup{Value: g.Value, Executions: g.Count, Where: g.Where(by), Columns: map[string]contract.GroupStats{}}
+	out := contract.ExecutionGroups{Group: found.By.Path, Groups: []contract.ExecutionGroup{}, Total: found.All}
+	for _, g := range found.Groups {
+		one := contract.ExecutionGroup{Value: g.Value, Executions: g.Count, Where: g.Where(found.By), Columns: map[string]contract.GroupStats{}}
 		for i, s := range g.Stats {
 			if s != nil {
-				one.Columns[columns[i].Path] = statsBody(columns[i], s)
+				one.Columns[found.Columns[i].Path] = statsBody(found.Columns[i], s)
 			}
 		}
 		out.Groups = append(out.Groups, one)

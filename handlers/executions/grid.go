@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -63,9 +64,6 @@ func (h *lists) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 	if mistaken {
 		return web.Render(w, r, http.StatusUnprocessableEntity, views.ExecutionGridPage(m))
 	}
-	if texts := search.LogTexts(where); len(texts) > 0 {
-		m.Lines = new(h.logHits(r, index.LineQuery{Query: index.Query{Where: q.Get("where")}, Texts: texts, Limit: hitsInTable}))
-	}
 	m.Query.Reads = readings(q.Get("where"), where)
 	request, err := h.gridQuery(r, where)
 	if apperr.Is(err, apperr.Invalid) {
@@ -85,9 +83,17 @@ func (h *lists) gridPage(w http.ResponseWriter, r *http.Request, failed *viewFai
 	return web.Render(w, r, status, views.ExecutionGridPage(m))
 }
 
-// fillGrid reads the table. A mistake, and a missing ClickHouse, are shown on the page.
+// fillGrid reads the table and, at the same time, the log lines that its query finds. A mistake, and a
+// missing ClickHouse, are shown on the page.
 func (h *lists) fillGrid(r *http.Request, m *views.ExecutionGrid, where search.Expr, request index.Query) (int, error) {
+	var lines sync.WaitGroup
+	if texts := search.LogTexts(where); len(texts) > 0 {
+		lines.Go(func() {
+			m.Lines = new(h.logHits(r, index.LineQuery{Query: index.Query{Where: request.Where}, Texts: texts, Limit: hitsInTable}))
+		})
+	}
 	err := h.readGrid(r, m, where, request)
+	lines.Wait()
 	switch {
 	case apperr.Is(err, apperr.Unavailable):
 		m.Failed = apperr.MessageOf(err)
@@ -104,15 +110,17 @@ func (h *lists) fillGrid(r *http.Request, m *views.ExecutionGrid, where search.E
 func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, where search.Expr, request index.Query) error {
 	q, clock := r.URL.Query(), h.Page.Clock(r)
 	grouped := q.Get("group") != ""
-	page := request
-	if grouped { // for the total and the columns
-		page.Limit, page.After = index.NoRows, ""
-		if selectsSweep(where) {
-			page.Limit = 1 // directions needs a run
-		}
+	var (
+		found  table.Page
+		groups index.Grouped
+		err    error
+	)
+	if grouped {
+		found, groups, err = h.findGroups(r.Context(), request, q.Get("group"), where)
+	} else {
+		found, err = h.Table.Find(r.Context(), request)
 	}
-	found, err := h.Table.Find(r.Context(), page)
-	if err != nil {
+	if err != nil && found.Columns == nil {
 		return err
 	}
 	request = request.Without(found.Missing)
@@ -122,13 +130,16 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, where search.E
 		m.Behind = "The index is " + units.Plural(found.Behind, "execution", "executions") + " behind: their latest values cannot be searched yet."
 	}
 	m.GroupBy, m.Shown, m.ChartEntries = groupOptions(q, m.Query.Fields), gridColumns(q, found.Columns, request.Sort), chartEntries(q)
+	if err != nil { // the group is wrong; people can choose another
+		return err
+	}
 	shown := found.Executions
 	best, err := h.directions(r.Context(), request.Sort, where, found)
 	if err != nil {
 		return err
 	}
 	if grouped {
-		if shown, err = h.fillGroups(r, m, request, best); err != nil {
+		if shown, err = h.fillGroups(r, m, request, groups, best); err != nil {
 			return err
 		}
 	} else {

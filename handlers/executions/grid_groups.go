@@ -25,17 +25,22 @@ const (
 	maxOpen   = 10 // groups that are open at once
 )
 
-// fillGroups reads the groups of a table, and returns the executions of those that are open.
-func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request index.Query, best directions) (shown []query.Execution, err error) {
+// findGroups returns the groups of a table, and a page without rows. If the table selects the runs of a
+// sweep, the page has one of them.
+func (h *lists) findGroups(ctx context.Context, request index.Query, by string, where search.Expr) (table.Page, index.Grouped, error) {
+	groups, err := h.Table.Index.Groups(ctx, request, by)
+	if err != nil || !selectsSweep(where) {
+		return table.Page{Result: groups.Result}, groups, err
+	}
+	request.Limit, request.After, request.Counted = 1, "", false
+	run, err := h.Table.Find(ctx, request)
+	return table.Page{Result: groups.Result, Executions: run.Executions}, groups, err
+}
+
+// fillGroups shows the groups of a table, and returns the executions of those that are open.
+func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request index.Query, found index.Grouped, best directions) (shown []query.Execution, err error) {
 	q, ctx := r.URL.Query(), r.Context()
-	by, err := h.Table.Index.GroupBy(ctx, q.Get("group"))
-	if err != nil {
-		return nil, err
-	}
-	columns, groups, total, err := h.Table.Index.Groups(ctx, request, q.Get("group"))
-	if err != nil {
-		return nil, err
-	}
+	by, columns, groups := found.By, found.Columns, found.Groups
 	m.Columns = gridColumns(q, columns, request.Sort)
 	for i := range m.Columns { // groups have no layout
 		m.Columns[i].Pin, m.Columns[i].Entry = 0, ""
@@ -44,8 +49,8 @@ func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request inde
 		return nil, nil
 	}
 	m.Groups = &views.GridGroups{Name: by.Title}
-	if total > len(groups) {
-		m.Groups.More = fmt.Sprintf("The %d largest of %s. Add a condition to see the others.", len(groups), units.Plural(total, "group", "groups"))
+	if found.All > len(groups) {
+		m.Groups.More = fmt.Sprintf("The %d largest of %s. Add a condition to see the others.", len(groups), units.Plural(found.All, "group", "groups"))
 	}
 	open := openGroups(q)
 	var sets []rowSet
@@ -55,12 +60,12 @@ func (h *lists) fillGroups(r *http.Request, m *views.ExecutionGrid, request inde
 		one.Open = slices.Contains(open, g.Key())
 		one.ToggleURL = toggleURL(q, open, g.Key()) + "#" + one.ID
 		if one.Open {
-			found, err := h.openGroup(ctx, h.Page.Clock(r), &one, request, g.Of(by))
+			opened, err := h.openGroup(ctx, h.Page.Clock(r), &one, request, g.Of(by))
 			if err != nil {
 				return nil, err
 			}
-			shown = append(shown, found.Executions...)
-			sets = append(sets, rowSet{one.Rows, found})
+			shown = append(shown, opened.Executions...)
+			sets = append(sets, rowSet{one.Rows, opened})
 		}
 		m.Groups.Groups = append(m.Groups.Groups, one)
 	}
