@@ -231,6 +231,66 @@ func (q *Queries) InputSweepOfRequest(ctx context.Context, projectID uuid.UUID, 
 	return i, err
 }
 
+const inputSweepsByID = `-- name: InputSweepsByID :many
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, reason, message, method, space, space_version, space_from, inputs, objective, stopping, planned, created, parallelism, gpu_hours, seed, priority, refused, created_by, created_by_name, created_at, updated_at, ended_at, request_key, request_hash, expires_at, tags, note FROM input_sweeps WHERE project_id = $1 AND id = ANY ($2::uuid[])
+`
+
+func (q *Queries) InputSweepsByID(ctx context.Context, projectID uuid.UUID, ids []uuid.UUID) ([]InputSweep, error) {
+	rows, err := q.db.Query(ctx, inputSweepsByID, projectID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []InputSweep
+	for rows.Next() {
+		var i InputSweep
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowID,
+			&i.VersionID,
+			&i.WorkflowName,
+			&i.Version,
+			&i.Name,
+			&i.State,
+			&i.Reason,
+			&i.Message,
+			&i.Method,
+			&i.Space,
+			&i.SpaceVersion,
+			&i.SpaceFrom,
+			&i.Inputs,
+			&i.Objective,
+			&i.Stopping,
+			&i.Planned,
+			&i.Created,
+			&i.Parallelism,
+			&i.GpuHours,
+			&i.Seed,
+			&i.Priority,
+			&i.Refused,
+			&i.CreatedBy,
+			&i.CreatedByName,
+			&i.CreatedAt,
+			&i.UpdatedAt,
+			&i.EndedAt,
+			&i.RequestKey,
+			&i.RequestHash,
+			&i.ExpiresAt,
+			&i.Tags,
+			&i.Note,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const insertInputSweep = `-- name: InsertInputSweep :exec
 INSERT INTO input_sweeps (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, state, method, space, inputs, objective,
     stopping, planned, parallelism, gpu_hours, seed, priority, created_by, created_by_name, created_at, updated_at, request_key, request_hash,
@@ -706,6 +766,35 @@ func (q *Queries) SweepRuns(ctx context.Context, sweepID uuid.UUID) ([]InputSwee
 			&i.FinishedAt,
 			&i.Settled,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const sweepsOfExecutions = `-- name: SweepsOfExecutions :many
+SELECT r.execution_id, r.sweep_id FROM input_sweep_runs r WHERE r.execution_id = ANY ($1::uuid[])
+`
+
+type SweepsOfExecutionsRow struct {
+	ExecutionID *uuid.UUID
+	SweepID     uuid.UUID
+}
+
+func (q *Queries) SweepsOfExecutions(ctx context.Context, executions []uuid.UUID) ([]SweepsOfExecutionsRow, error) {
+	rows, err := q.db.Query(ctx, sweepsOfExecutions, executions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SweepsOfExecutionsRow
+	for rows.Next() {
+		var i SweepsOfExecutionsRow
+		if err := rows.Scan(&i.ExecutionID, &i.SweepID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

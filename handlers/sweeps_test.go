@@ -79,6 +79,9 @@ func TestSweepPages(t *testing.T) {
 	b.member.get(t, "/sweeps").says(t, http.StatusOK, "Grid of x", "6 of 6", "Grid over x, mode")
 	b.member.get(t, "/search?q=grid+of").says(t, http.StatusOK, `href="`+path+`"`)
 	require.NotContains(t, b.member.get(t, "/search?q=grid_of").body, path)
+	home := b.member.get(t, "/")
+	home.says(t, http.StatusOK, `href="`+path+`">Grid of x</a>`, "6 runs", "best score −1")
+	require.NotContains(t, home.body, "Grid of x, run 1", "the runs of a sweep are one row")
 	b.member.get(t, "/sweeps?state=RUNNING").says(t, http.StatusOK, "No sweep has this state")
 
 	var frame views.PlotFrame

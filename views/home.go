@@ -42,10 +42,13 @@ type WaitingRow struct {
 	Since                   ui.Moment
 }
 
-// HomeRecent is one of the user's own executions.
+// HomeRecent is one of the user's own executions, or a sweep with such executions.
 type HomeRecent struct {
-	State, Title, Short, URL, Note string
-	Ended                          ui.Moment
+	State, Title string
+	Short        string // ID, or the number of runs
+	URL, Note    string
+	Unsuccessful bool // Note says why
+	Ended        ui.Moment
 }
 
 // WorkflowTile is a workflow to launch.

@@ -140,6 +140,12 @@ ORDER BY r.sweep_id, CASE WHEN s.objective ->> 'Goal' = 'min' THEN r.objective E
 -- name: SweepOfExecution :one
 SELECT r.sweep_id, r.number, s.name FROM input_sweep_runs r JOIN input_sweeps s ON s.id = r.sweep_id WHERE r.execution_id = @execution_id;
 
+-- name: SweepsOfExecutions :many
+SELECT r.execution_id, r.sweep_id FROM input_sweep_runs r WHERE r.execution_id = ANY (@executions::uuid[]);
+
+-- name: InputSweepsByID :many
+SELECT * FROM input_sweeps WHERE project_id = @project_id AND id = ANY (@ids::uuid[]);
+
 -- name: EarlierDurations :one
 -- The median duration and GPU-hours of the latest executions of a workflow that succeeded.
 WITH latest AS (

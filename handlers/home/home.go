@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/executions"
 	"github.com/flowforge/flowforge/handlers/label"
@@ -26,6 +29,7 @@ const (
 	homeRunning    = 6
 	homeWaiting    = 6
 	homeExecutions = 6
+	homeSearched   = 100 // of the reader's executions, among which the runs of a sweep are one row
 	homeWorkflows  = 6
 	homeCounted    = 500 // executions of the last day that are counted
 )
@@ -44,7 +48,7 @@ func (h *Pages) home(w http.ResponseWriter, r *http.Request) error {
 	}
 	subject, _ := auth.SubjectOf(ctx)
 	mine, err := h.Executions.List(ctx, query.Filter{
-		User: subject.ID.String(), Limit: homeExecutions, Status: []query.State{query.Succeeded, query.Failed, query.Cancelled},
+		User: subject.ID.String(), Limit: homeSearched, Status: []query.State{query.Succeeded, query.Failed, query.Cancelled},
 	})
 	if err != nil {
 		return err
@@ -56,8 +60,8 @@ func (h *Pages) home(w http.ResponseWriter, r *http.Request) error {
 	if m.Workflows, err = h.homeTiles(ctx, flows.Items); err != nil {
 		return err
 	}
-	for _, e := range mine.Executions {
-		m.Recent = append(m.Recent, homeRecent(clock, e))
+	if m.Recent, err = h.homeRecent(ctx, clock, mine.Executions); err != nil {
+		return err
 	}
 	if len(mine.Executions) > 0 {
 		last := mine.Executions[0]
@@ -167,12 +171,54 @@ func (h *Pages) lastDay(ctx context.Context, clock ui.Clock) ([]ui.Fact, error) 
 	}, nil
 }
 
-func homeRecent(clock ui.Clock, e query.Execution) views.HomeRecent {
+// homeRecent are rows of executions, newest first. The runs of a sweep are one row.
+func (h *Pages) homeRecent(ctx context.Context, clock ui.Clock, list []query.Execution) ([]views.HomeRecent, error) {
+	ids := make([]uuid.UUID, len(list))
+	for i, e := range list {
+		ids[i] = e.ID
+	}
+	of, err := h.Sweeps.OfExecutions(ctx, ids)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it names its context
+	}
+	var rows []views.HomeRecent
+	seen := map[uuid.UUID]bool{}
+	for _, e := range list {
+		if len(rows) == homeExecutions {
+			break
+		}
+		sw, isRun := of[e.ID]
+		switch {
+		case !isRun:
+			rows = append(rows, recentExecution(clock, e))
+		case !seen[sw.ID]:
+			seen[sw.ID] = true
+			rows = append(rows, recentSweep(clock, sw, e))
+		}
+	}
+	return rows, nil
+}
+
+// recentSweep is the row of a sweep whose latest run that ended is an execution.
+func recentSweep(clock ui.Clock, s sweep.Sweep, latest query.Execution) views.HomeRecent {
+	recent := views.HomeRecent{
+		State: label.SweepState(s.State).Icon, Title: s.Name, Short: units.Plural(s.Counts.Ended(), "run", "runs"), URL: views.SweepURL(s.ID.String()),
+	}
+	if s.Objective != nil && s.Best != nil && s.Best.Objective != nil {
+		recent.Note = "best " + s.Objective.Name() + " " + ui.Float(*s.Best.Objective)
+	}
+	if latest.FinishedAt != nil {
+		recent.Ended = clock.Moment(*latest.FinishedAt)
+	}
+	return recent
+}
+
+func recentExecution(clock ui.Clock, e query.Execution) views.HomeRecent {
 	recent := views.HomeRecent{
 		State: string(e.Status), Title: label.ExecutionTitle(e), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Note: units.Duration(label.TookSoFar(clock.Now, e)),
 	}
 	if e.Error != nil {
-		recent.Note = ui.Short(label.ExecutionSummary(e), 70)
+		recent.Note, recent.Unsuccessful = ui.Short(label.ExecutionSummary(e), 70), true
 	}
 	if e.FinishedAt != nil {
 		recent.Ended = clock.Moment(*e.FinishedAt)

@@ -13,6 +13,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/sweep/space"
+	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/page"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
@@ -74,7 +75,7 @@ func (h *Pages) sweeps(ctx context.Context, clock ui.Clock, q url.Values) (views
 	}
 	m.States = append(m.States, ui.Choice{Name: "All", URL: with("state", ""), Current: filter.State == ""})
 	for _, s := range states() {
-		m.States = append(m.States, ui.Choice{Name: stateOf(s).Word, URL: with("state", string(s)), Current: filter.State == s})
+		m.States = append(m.States, ui.Choice{Name: label.SweepState(s).Word, URL: with("state", string(s)), Current: filter.State == s})
 	}
 	return m, nil
 }
@@ -106,7 +107,7 @@ func (h *Pages) listStream(w http.ResponseWriter, r *http.Request) error {
 
 func row(clock ui.Clock, s sweep.Sweep) views.SweepRow {
 	r := views.SweepRow{
-		ID: s.ID.String(), URL: views.SweepURL(s.ID.String()), Name: s.Name, State: stateOf(s.State), Workflow: s.WorkflowName + " " + s.Version,
+		ID: s.ID.String(), URL: views.SweepURL(s.ID.String()), Name: s.Name, State: label.SweepState(s.State), Workflow: s.WorkflowName + " " + s.Version,
 		Method: methodName(s.Method), Varies: varies(s.Space), Progress: progress(s), Runs: units.Number(int64(s.Counts.Ended())) + " of " + units.Number(int64(s.Planned)),
 		Created: clock.Moment(s.CreatedAt), By: s.CreatedBy.Name,
 	}
@@ -153,22 +154,6 @@ func shortNames(parameters []space.Parameter) map[string]string {
 		}
 	}
 	return out
-}
-
-// stateOf is a state for readers.
-func stateOf(s sweep.State) views.SweepState {
-	switch s {
-	case sweep.Running:
-		return views.SweepState{Icon: "RUNNING", Word: "Running"}
-	case sweep.Paused:
-		return views.SweepState{Icon: "PAUSED", Word: "Paused"}
-	case sweep.Stopping:
-		return views.SweepState{Icon: "RUNNING", Word: "Stopping"}
-	case sweep.Succeeded:
-		return views.SweepState{Icon: "SUCCEEDED", Word: "Finished"}
-	case sweep.Stopped:
-	}
-	return views.SweepState{Icon: "CANCELLED", Word: "Stopped"}
 }
 
 func methodName(m sweep.Method) string {

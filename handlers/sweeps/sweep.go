@@ -134,7 +134,7 @@ func (h *Pages) sweepStream(w http.ResponseWriter, r *http.Request) error {
 func Head(ctx context.Context, clock ui.Clock, s sweep.Sweep) views.SweepHead {
 	id, ref := s.ID.String(), workflowRef(ctx, s)
 	m := views.SweepHead{
-		ID: id, Name: s.Name, State: stateOf(s.State), Workflow: s.WorkflowName, URL: views.WorkflowURL(ref), Version: s.Version,
+		ID: id, Name: s.Name, State: label.SweepState(s.State), Workflow: s.WorkflowName, URL: views.WorkflowURL(ref), Version: s.Version,
 		Method: fmt.Sprintf("%s, seed %d", methodName(s.Method), s.Seed), By: s.CreatedBy.Name, Started: clock.Moment(s.CreatedAt),
 		MayChange: s.MayRun && s.State != sweep.Stopping, Pauses: s.State == sweep.Running, Resumes: s.State == sweep.Paused, Stops: s.State == sweep.Running || s.State == sweep.Paused,
 		LikeURL: views.SweepLaunchQueryURL(ref, url.Values{"like": {id}}), Kind: "warn",
