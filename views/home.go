@@ -47,7 +47,7 @@ type HomeRecent struct {
 	State, Title string
 	Short        string // ID, or the number of runs
 	URL, Note    string
-	Unsuccessful bool // Note says why
+	Long         bool // on a narrow screen, Note has a line of its own
 	Ended        ui.Moment
 }
 

@@ -205,7 +205,7 @@ func recentSweep(clock ui.Clock, s sweep.Sweep, latest query.Execution) views.Ho
 		State: label.SweepState(s.State).Icon, Title: s.Name, Short: units.Plural(s.Counts.Ended(), "run", "runs"), URL: views.SweepURL(s.ID.String()),
 	}
 	if s.Objective != nil && s.Best != nil && s.Best.Objective != nil {
-		recent.Note = "best " + s.Objective.Name() + " " + ui.Float(*s.Best.Objective)
+		recent.Note, recent.Long = "best "+s.Objective.Name()+" "+ui.Float(*s.Best.Objective), true
 	}
 	if latest.FinishedAt != nil {
 		recent.Ended = clock.Moment(*latest.FinishedAt)
@@ -218,7 +218,7 @@ func recentExecution(clock ui.Clock, e query.Execution) views.HomeRecent {
 		State: string(e.Status), Title: label.ExecutionTitle(e), Short: label.ShortID(e.ID), URL: views.ExecutionURL(e.ID.String()), Note: units.Duration(label.TookSoFar(clock.Now, e)),
 	}
 	if e.Error != nil {
-		recent.Note, recent.Unsuccessful = ui.Short(label.ExecutionSummary(e), 70), true
+		recent.Note, recent.Long = ui.Short(label.ExecutionSummary(e), 70), true
 	}
 	if e.FinishedAt != nil {
 		recent.Ended = clock.Moment(*e.FinishedAt)

@@ -64,8 +64,8 @@ func home(f views.Page) views.Home {
 		},
 		Recent: []views.HomeRecent{
 			{State: "SUCCEEDED", Title: "digits.train", Short: "#6b0d77", URL: "#", Note: "accuracy 0.9712 · 41 s", Ended: clock().Moment(ago(2 * time.Hour))},
-			{State: "SUCCEEDED", Title: "Sweep of digits.train", Short: "40 runs", URL: "#", Note: "best accuracy 0.9822", Ended: clock().Moment(ago(3 * time.Hour))},
-			{State: "FAILED", Title: "sklearn.digits", Short: "#6a9001", URL: "#", Note: "train failed: exit code 1", Unsuccessful: true, Ended: clock().Moment(ago(5 * time.Hour))},
+			{State: "SUCCEEDED", Title: "Sweep of digits.train", Short: "40 runs", URL: "#", Note: "best accuracy 0.9822", Long: true, Ended: clock().Moment(ago(3 * time.Hour))},
+			{State: "FAILED", Title: "sklearn.digits", Short: "#6a9001", URL: "#", Note: "train failed: exit code 1", Long: true, Ended: clock().Moment(ago(5 * time.Hour))},
 		},
 		Workflows: tiles(), Total: 23,
 	}
