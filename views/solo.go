@@ -1,10 +1,17 @@
 package views
 
+import (
+	"slices"
+
+	"github.com/flowforge/flowforge/views/ui"
+)
+
 // Failure is the content of an error page.
 type Failure struct {
 	Status    int
 	Title     string // "Not found"
 	Message   string // a sentence for users
+	Fields    []ui.Fact // path and message
 	RequestID string // identifies the log line
 }
 
@@ -27,6 +34,11 @@ func (f Failure) heading() string {
 		return "Part of FlowForge is not responding"
 	}
 	return "Something went wrong on our side"
+}
+
+// problems are the fields with messages that say more than the sentence for all of them.
+func (f Failure) problems() []ui.Fact {
+	return slices.DeleteFunc(slices.Clone(f.Fields), func(of ui.Fact) bool { return of.Value == f.Message })
 }
 
 // advice tells the user what to do, or that no action is needed.

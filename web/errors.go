@@ -125,7 +125,10 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, p Problem) {
 		http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 		return
 	}
-	view := ErrorView{Status: p.Status, Title: p.Title, Message: p.Detail, RequestID: p.RequestID, Path: r.URL.Path}
+	view := ErrorView{Status: p.Status, Title: p.Title, Message: p.Detail, Fields: p.Errors, RequestID: p.RequestID}
+	if r.Method == http.MethodGet {
+		view.Path = r.URL.RequestURI()
+	}
 	if subject, ok := auth.SubjectOf(r.Context()); ok {
 		view.User = subject.Name
 	}

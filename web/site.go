@@ -11,6 +11,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
 )
 
 // HandlerFunc is a handler whose errors Site.Handler answers.
@@ -21,8 +22,9 @@ type ErrorView struct {
 	Status    int
 	Title     string // "Not found"
 	Message   string // a sentence for users
+	Fields    []apperr.Field
 	RequestID string // identifies the log line
-	Path      string
+	Path      string // with the query, of a page that can be requested again; "" for others
 	User      string // name of the signed-in user, or ""
 }
 

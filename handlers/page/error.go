@@ -8,6 +8,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -19,5 +20,9 @@ func Error(r *http.Request, v web.ErrorView) templ.Component {
 		page.Title = "Welcome"
 		return views.NoProjectPage(page)
 	}
-	return views.ErrorPage(page, views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID})
+	failure := views.Failure{Status: v.Status, Title: v.Title, Message: v.Message, RequestID: v.RequestID}
+	for _, f := range v.Fields {
+		failure.Fields = append(failure.Fields, ui.Fact{Name: f.Path, Value: f.Message})
+	}
+	return views.ErrorPage(page, failure)
 }
