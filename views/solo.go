@@ -9,10 +9,10 @@ import (
 // Failure is the content of an error page.
 type Failure struct {
 	Status    int
-	Title     string // "Not found"
-	Message   string // a sentence for users
+	Title     string    // "Not found"
+	Message   string    // a sentence for users
 	Fields    []ui.Fact // path and message
-	RequestID string // identifies the log line
+	RequestID string    // identifies the log line
 }
 
 // heading is the headline for the status.
