@@ -291,8 +291,8 @@ func (p *warmParent) split(kind byte) (*warmChild, error) {
 	return &warmChild{process: made, parent: p, socket: socket}, nil
 }
 
-// splitOn makes the process fork. The second of two children becomes a child of this process,
-// which must not take it for an orphan of an attempt in the meantime.
+// splitOn makes the process fork. The fork is a child of this process, which must not take it for
+// an orphan of an attempt in the meantime.
 func (p *warmParent) splitOn(kind byte, socket *net.UnixConn, theirs *os.File) (*process, error) {
 	f := p.pool.forker
 	f.mu.Lock()
@@ -309,12 +309,15 @@ func (p *warmParent) splitOn(kind byte, socket *net.UnixConn, theirs *os.File) (
 	if err != nil {
 		return nil, fmt.Errorf("request a fork: %w", err)
 	}
-	if answer, err = readAnswer(socket); err != nil {
-		return nil, fmt.Errorf("a fork is not responding: %w", err)
+	if answer.Pid == 0 { // the parent does not know the second of two forks
+		if answer, err = readAnswer(socket); err != nil {
+			return nil, fmt.Errorf("a fork is not responding: %w", err)
+		}
 	}
 	if err := unix.Waitid(unix.P_PID, answer.Pid, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil {
 		return nil, fmt.Errorf("the fork %d is not a child of the runner: %w", answer.Pid, err)
 	}
+	_ = unix.Setpgid(answer.Pid, answer.Pid) // the fork may not have done it yet
 	pidfd, err := unix.PidfdOpen(answer.Pid, 0)
 	if err != nil {
 		pidfd = -1
