@@ -26,13 +26,13 @@ type packageCache struct {
 	mu    sync.Mutex // unpacking is short and rare: one at a time
 }
 
-// copyTo copies the package with hash sha into the existing folder to.
-func (c *packageCache) copyTo(ctx context.Context, token, sha, to string) error {
+// copyTo copies the package with hash sha into a working directory.
+func (c *packageCache) copyTo(ctx context.Context, token, sha string, to *slotCode) error {
 	from, err := c.unpacked(ctx, token, sha)
 	if err != nil {
 		return fmt.Errorf("code package: %w", err)
 	}
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+	if err := to.copyFrom(from); err != nil {
 		return fmt.Errorf("code package: %w", err)
 	}
 	return nil

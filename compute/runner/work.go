@@ -50,7 +50,7 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	s, spec := a.s, a.spec
 	if spec.PackageSha256 != "" {
-		if err := s.packages.copyTo(a.ctx, spec.Token, spec.PackageSha256, a.paths.work); err != nil {
+		if err := s.packages.copyTo(a.ctx, spec.Token, spec.PackageSha256, a.paths.code); err != nil {
 			return nil, command{}, err
 		}
 	}
@@ -105,7 +105,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 			return nil, command{}, fmt.Errorf("the folder %q does not exist; the command must run there (workingDir)", folder)
 		}
 	}
-	c, err := resolveCommand(work, env, a.paths.work, a.workFolder(), s.config.Python, s.config.Executable)
+	c, err := resolveCommand(work, env, a.paths.code, a.workFolder(), s.config.Python, s.config.Executable)
 	return env, c, err
 }
 
