@@ -58,6 +58,8 @@ type warmParent struct {
 	retired bool
 	spare   *warmChild // waits for a program; nil: none
 	running int        // forks with a program
+	// packages are the folders of the code packages that the process has compiled.
+	packages map[string]bool
 }
 
 // open starts the process and waits until it has loaded the modules. A module that cannot
@@ -241,15 +243,16 @@ func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 		p.release()
 		return nil, err
 	}
-	p.pool.ends.Go(p.prepare)
+	p.pool.ends.Go(func() { p.prepare(program.code) })
 	return c, nil
 }
 
-// prepare makes a fork for the next program.
-func (p *warmParent) prepare() {
+// prepare makes a fork for the next program, after the process has compiled the code package that
+// the next program probably has.
+func (p *warmParent) prepare(code string) {
 	p.mu.Lock()
-	var err error
-	if p.spare == nil && p.running < runtime.NumCPU() {
+	err := p.compile(code)
+	if err == nil && p.spare == nil && p.running < runtime.NumCPU() {
 		p.spare, err = p.split(forkWaiting)
 	}
 	p.mu.Unlock()

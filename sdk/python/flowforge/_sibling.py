@@ -18,6 +18,9 @@ _CLONE_PARENT, _CLONE_CHILD_CLEARTID, _CLONE_CHILD_SETTID = 0x8000, 0x200000, 0x
 _ROBUST_LIST = {"x86_64": (274, 273), "aarch64": (100, 99)}
 
 
+_before_fork, _in_parent, _in_child = ctypes.pythonapi.PyOS_BeforeFork, ctypes.pythonapi.PyOS_AfterFork_Parent, ctypes.pythonapi.PyOS_AfterFork_Child
+
+
 class Sibling:
     """Forks with clone3(2).
 
@@ -34,13 +37,13 @@ class Sibling:
 
     def fork(self) -> int:
         """Return 0 in the child, its ID in this process, and -1 if the kernel refuses."""
-        ctypes.pythonapi.PyOS_BeforeFork()
+        _before_fork()
         pid: int = LIBC.syscall(_SYS_CLONE3, self._arguments, _SIZE_OF_ARGUMENTS)
         if pid == 0:
             LIBC.syscall(self._set_mutexes, self._list, _SIZE_OF_LIST)
-            ctypes.pythonapi.PyOS_AfterFork_Child()
+            _in_child()
         else:
-            ctypes.pythonapi.PyOS_AfterFork_Parent()
+            _in_parent()
         return pid
 
     def mutexes(self, thread: int = 0) -> int:

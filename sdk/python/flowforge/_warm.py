@@ -21,7 +21,7 @@ import struct
 import sys
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NoReturn, Set, Tuple
 
-from . import _ending, _preload, _sibling
+from . import _compiled, _ending, _preload, _sibling
 
 _PR_SET_PDEATHSIG = 1
 _MOST_MODULES = 2000  # in the report of one task
@@ -79,17 +79,21 @@ class _Server:
         self.added = {name: value for name, value in os.environ.items() if self.given.get(name) != value}
         for name, value in os.environ.items():
             os.putenv(name, value)  # a copy, because tasks overwrite the first environment
+        _rehearse()
         self.sibling = _sibling.find(own)
         gc.collect()
         gc.freeze()
         _send(self.control, {"ready": True, "folders": folders})
 
     def serve(self) -> None:
-        """Fork for each file that the runner sends, until it closes the socket."""
+        """Fork for each file that the runner sends, and compile packages, until it closes the socket."""
         while True:
             mark, files, _, _ = socket.recv_fds(self.control, 1, 1)
             if not mark:
                 os._exit(0)
+            if mark == b"c":
+                _compiled.remember(_receive(self.control)["folder"])
+                continue
             os.set_inheritable(files[0], False)
             _send(self.control, self._fork(files[0], mark == b"w"))
             os.close(files[0])
@@ -174,6 +178,7 @@ class _Task:
             sys.orig_argv = [request["interpreter"], *sys.argv]
         if not getattr(sys.flags, "safe_path", False):
             sys.path.insert(0, os.path.dirname(script))
+        _compiled.use_in(os.path.dirname(script))
         _renew(request["environment"])
 
     def _environment(self, request: Mapping[str, Any]) -> None:
