@@ -38,15 +38,18 @@ func (c *packageCache) copyTo(ctx context.Context, token, sha string, to *slotCo
 	return nil
 }
 
+// has reports whether the cache has a package, and keeps it for some time.
+func (c *packageCache) has(sha string) bool {
+	now := time.Now()
+	return validSHA(sha) && os.Chtimes(filepath.Join(c.dir, sha), now, now) == nil
+}
+
 func (c *packageCache) unpacked(ctx context.Context, token, sha string) (string, error) {
 	if !validSHA(sha) {
 		return "", fmt.Errorf("%q is not a SHA-256 in hex", sha)
 	}
-	dir := filepath.Join(c.dir, sha)
-	if _, err := os.Stat(dir); err == nil {
-		now := time.Now()
-		_ = os.Chtimes(dir, now, now)
-		return dir, nil
+	if c.has(sha) {
+		return filepath.Join(c.dir, sha), nil
 	}
 	blob, err := c.blobs.fetch(ctx, token, sha)
 	if err != nil {
@@ -54,6 +57,7 @@ func (c *packageCache) unpacked(ctx context.Context, token, sha string) (string,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	dir := filepath.Join(c.dir, sha)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}

@@ -164,7 +164,13 @@ func (w *warmPool) start(ctx context.Context, p *pythonProgram) (*warmChild, err
 		if errors.Is(err, errRetired) {
 			continue
 		}
-		return child, err
+		if err == nil {
+			err = child.run()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return child, nil
 	}
 }
 

@@ -218,18 +218,15 @@ type warmChild struct {
 	socket  *net.UnixConn
 }
 
-// fork runs a program in a fork of the process: in the one that waits, if there is one.
+// fork hands a program to a fork of the process: to the one that waits, if there is one.
 // Another is made for the next program in the meantime, unless forks occupy all processors.
 func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 	p.mu.Lock()
-	c := p.spare
-	p.spare = nil
-	var err error
+	c, err := p.takeSpare(), error(nil)
 	if c == nil {
-		c, err = p.split(forkNow)
-	}
-	if err == nil {
-		p.running++
+		if c, err = p.split(forkNow); err == nil {
+			p.running++
+		}
 	}
 	p.mu.Unlock()
 	if err != nil {
@@ -238,13 +235,31 @@ func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 		}
 		return nil, err
 	}
+	if err := p.hand(c, program); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// takeSpare returns the fork that waits, or nil; it requires the lock.
+func (p *warmParent) takeSpare() *warmChild {
+	c := p.spare
+	if c != nil {
+		p.spare = nil
+		p.running++
+	}
+	return c
+}
+
+// hand hands a program to a fork, and prepares the next fork. A fork that rejects it ends.
+func (p *warmParent) hand(c *warmChild, program *pythonProgram) error {
 	if err := c.hand(program); err != nil {
 		c.abandon()
 		p.release()
-		return nil, err
+		return err
 	}
 	p.pool.ends.Go(func() { p.prepare(program.code) })
-	return c, nil
+	return nil
 }
 
 // prepare makes a fork for the next program, after the process has compiled the code package that
@@ -331,7 +346,7 @@ func (p *warmParent) splitOn(kind byte, socket *net.UnixConn, theirs *os.File) (
 	return made, nil
 }
 
-// hand sends the program to the fork and waits until it runs it.
+// hand sends the program to the fork and waits until it is ready to run it.
 func (c *warmChild) hand(p *pythonProgram) error {
 	var ends [2]int
 	for i := range ends {
@@ -346,11 +361,7 @@ func (c *warmChild) hand(p *pythonProgram) error {
 	defer closeFiles(files[1:])
 	_ = c.socket.SetDeadline(time.Now().Add(warmForkLimit))
 	request := warmRequest{p.interpreter, p.script, append([]string{}, p.arguments...), p.folder, p.env}
-	err := c.offer(request, files)
-	if err == nil {
-		_, err = c.socket.Write([]byte{forkGo})
-	}
-	if err != nil {
+	if err := c.offer(request, files); err != nil {
 		closeFiles(c.outputs[:])
 		return fmt.Errorf("a fork rejected the program: %w", err)
 	}
