@@ -60,7 +60,8 @@ type attempt struct {
 	refusals  int         // consecutive refusals of its token; owned by the reporter
 	lostToken atomic.Bool // the server refused the token of the last report
 	delivered chan struct{}
-	gate      *gate // nil: the attempt was not prepared in advance
+	gate      *gate      // nil: the attempt was not prepared in advance
+	reserved  *warmChild // has the program of an attempt that was prepared in advance; nil: none
 
 	gauge     gauge
 	timeout   *time.Timer // covers the command and storing its outputs; nil: none

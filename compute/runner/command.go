@@ -3,7 +3,6 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,12 +18,12 @@ type command struct {
 }
 
 // resolveCommand finds the program of a process attempt that runs in folder; it writes a
-// script to dir first.
-func resolveCommand(work *flowforgev1.Process, env environ, dir, folder, python, self string) (command, error) {
+// script first.
+func resolveCommand(work *flowforgev1.Process, env environ, code *slotCode, folder, python, self string) (command, error) {
 	argv := work.Command
 	if work.Script != "" {
 		var err error
-		if argv, err = scriptCommand(work, dir); err != nil {
+		if argv, err = scriptCommand(work, code); err != nil {
 			return command{}, err
 		}
 	}
@@ -91,27 +90,10 @@ func findPython(env environ, dir, python string) (string, error) {
 
 // scriptCommand writes the script to a new file in dir. A script that begins with "#!" is
 // executed directly.
-func scriptCommand(work *flowforgev1.Process, dir string) ([]string, error) {
-	const mode = 0o755 // a script runs through its command or directly
-	extension := ".py"
-	if work.Interpreter != "python" {
-		extension = ".sh"
-	}
-	path := filepath.Join(dir, "script"+extension)
-	for i := 1; ; i++ {
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if errors.Is(err, os.ErrExist) && i < 100 {
-			path = filepath.Join(dir, fmt.Sprintf("script%d%s", i, extension))
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("write script: %w", err)
-		}
-		_, err = file.WriteString(work.Script)
-		if err = errors.Join(err, file.Close()); err != nil {
-			return nil, fmt.Errorf("write script: %w", err)
-		}
-		break
+func scriptCommand(work *flowforgev1.Process, code *slotCode) ([]string, error) {
+	path, err := code.writeScript(work)
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case work.Interpreter == "":

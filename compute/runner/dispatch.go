@@ -10,7 +10,7 @@ import (
 // work prepares and runs the work in the spec.
 func (a *attempt) work() ending {
 	key := a.checkpointKey()
-	p, copied, err := a.s.slots.take(a.spec.TaskId, key, a.spec.CheckpointFrom)
+	p, copied, err := a.s.slots.take(a.spec.TaskId, key, a.spec.CheckpointFrom, codeKey(a.spec))
 	if err != nil {
 		return startFailed("The attempt's folder could not be created: " + err.Error() + ".")
 	}

@@ -26,27 +26,30 @@ type packageCache struct {
 	mu    sync.Mutex // unpacking is short and rare: one at a time
 }
 
-// copyTo copies the package with hash sha into the existing folder to.
-func (c *packageCache) copyTo(ctx context.Context, token, sha, to string) error {
+// copyTo copies the package with hash sha into a working directory.
+func (c *packageCache) copyTo(ctx context.Context, token, sha string, to *slotCode) error {
 	from, err := c.unpacked(ctx, token, sha)
 	if err != nil {
 		return fmt.Errorf("code package: %w", err)
 	}
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+	if err := to.copyFrom(from); err != nil {
 		return fmt.Errorf("code package: %w", err)
 	}
 	return nil
+}
+
+// has reports whether the cache has a package, and keeps it for some time.
+func (c *packageCache) has(sha string) bool {
+	now := time.Now()
+	return validSHA(sha) && os.Chtimes(filepath.Join(c.dir, sha), now, now) == nil
 }
 
 func (c *packageCache) unpacked(ctx context.Context, token, sha string) (string, error) {
 	if !validSHA(sha) {
 		return "", fmt.Errorf("%q is not a SHA-256 in hex", sha)
 	}
-	dir := filepath.Join(c.dir, sha)
-	if _, err := os.Stat(dir); err == nil {
-		now := time.Now()
-		_ = os.Chtimes(dir, now, now)
-		return dir, nil
+	if c.has(sha) {
+		return filepath.Join(c.dir, sha), nil
 	}
 	blob, err := c.blobs.fetch(ctx, token, sha)
 	if err != nil {
@@ -54,6 +57,7 @@ func (c *packageCache) unpacked(ctx context.Context, token, sha string) (string,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	dir := filepath.Join(c.dir, sha)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}

@@ -17,9 +17,10 @@ var errDiscarded = errors.New("the attempt was prepared but not started")
 
 // Prepare sets up an attempt whose start the server expects, while the server still writes that
 // it starts. The attempt executes nothing before Start. Prepare does nothing for attempts that
-// need more than folders and variables, because they would need the server before their start.
+// need more than folders, variables and a package that the runner has, because they would need the
+// server before their start.
 func (s *Supervisor) Prepare(spec *flowforgev1.AttemptSpec) {
-	if !plainName(spec.GetTaskId()) || s.config.Pod != nil || !preparable(spec) {
+	if !plainName(spec.GetTaskId()) || s.config.Pod != nil || !preparable(spec) || spec.PackageSha256 != "" && !s.packages.has(spec.PackageSha256) {
 		return
 	}
 	s.mu.Lock()
@@ -34,9 +35,10 @@ func (s *Supervisor) Prepare(spec *flowforgev1.AttemptSpec) {
 	s.tasks.Go(a.run)
 }
 
-// preparable reports whether the preparation of an attempt needs only what the spec contains.
+// preparable reports whether the preparation of an attempt needs only what the spec contains, and its
+// package.
 func preparable(spec *flowforgev1.AttemptSpec) bool {
-	return spec.GetProcess() != nil && spec.PackageSha256 == "" && spec.Pods <= 1 && !spec.Serves &&
+	return spec.GetProcess() != nil && spec.Pods <= 1 && !spec.Serves &&
 		len(spec.Files)+len(spec.Secrets)+len(spec.Requirements)+len(spec.Scratch)+len(spec.CheckpointFrom) == 0 && len(pathsOf(spec)) == 0
 }
 

@@ -3,6 +3,7 @@ package runner
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,10 +103,24 @@ func TestAttemptsThatNeedTheServerAreNotPrepared(t *testing.T) {
 	files.Files = []*flowforgev1.InputFile{{Input: "a", Text: "x", Pointer: "/a"}}
 	secret := shell("secret", "true")
 	secret.Secrets = []*flowforgev1.InputSecret{{Variable: "S", Grant: &flowforgev1.SecretGrant{Name: "s"}}}
-	for _, spec := range []*flowforgev1.AttemptSpec{files, secret} {
+	unknown := shell("unknown", "true")
+	unknown.PackageSha256 = strings.Repeat("ab", 32)
+	for _, spec := range []*flowforgev1.AttemptSpec{files, secret, unknown} {
 		b.Prepare(spec)
 	}
 	require.Zero(t, b.waiting())
+}
+
+func TestAttemptsWithAPackageOfTheCacheArePrepared(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	sha := b.server.put(tarball(t, tarEntry{name: "greeting", content: "hello"}))
+	first, second := shell("first", "cat greeting"), shell("second", "cat greeting")
+	first.PackageSha256, second.PackageSha256 = sha, sha
+	wantOutcome(t, b.run(t, first), succeeded)
+	b.Prepare(second)
+	require.Equal(t, 1, b.waiting())
+	wantOutcome(t, b.run(t, second), succeeded)
 }
 
 func TestCloseDiscardsPreparedAttempts(t *testing.T) {

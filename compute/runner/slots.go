@@ -34,12 +34,15 @@ type paths struct {
 	preempted   string // exists once the attempt is preempted
 	traceback   string // the exception that ended a Python operator
 	sdk         string
+	code        *slotCode
 }
 
 func (s *slots) paths(base string) paths {
+	work := filepath.Join(base, "work")
 	return paths{
 		base:        base,
-		work:        filepath.Join(base, "work"),
+		work:        work,
+		code:        &slotCode{dir: work},
 		outputs:     filepath.Join(base, "outputs"),
 		checkpoints: filepath.Join(base, "checkpoints"),
 		inputs:      filepath.Join(base, "inputs.json"),
@@ -64,7 +67,7 @@ type slots struct {
 	gate  chan struct{} // bounds concurrent file system operations
 
 	mu   sync.Mutex
-	free []string
+	free []slotCode // of the folders that can be reused
 	next int
 }
 
@@ -78,10 +81,10 @@ func newSlots(dir, sdk string) *slots {
 // take returns a clean slot for an attempt. Its checkpoints are those of an earlier
 // attempt with the same key, else a copy of those under the first of the other keys,
 // because an execution can be resumed more than once.
-func (s *slots) take(taskID, key string, others []string) (p paths, copied bool, err error) {
+func (s *slots) take(taskID, key string, others []string, code string) (p paths, copied bool, err error) {
 	s.gate <- struct{}{}
 	defer func() { <-s.gate }()
-	if p, err = s.pick(); err != nil {
+	if p, err = s.pick(code); err != nil {
 		return p, false, err
 	}
 	if err := rewrite(p.owner, taskID+"\n"+key+"\n"); err != nil {
@@ -119,19 +122,44 @@ func (s *slots) copySaved(p paths, keys []string) (bool, error) {
 	return false, nil
 }
 
-func (s *slots) pick() (paths, error) {
+// reuse returns a free slot, if possible one with the files of the code.
+func (s *slots) reuse(code string) (paths, bool) {
 	s.mu.Lock()
-	if n := len(s.free); n > 0 {
-		base := s.free[n-1]
-		s.free = s.free[:n-1]
+	n := len(s.free)
+	if n == 0 {
 		s.mu.Unlock()
-		return s.paths(base), nil
+		return paths{}, false
 	}
+	i := n - 1
+	for same := i; same >= 0; same-- {
+		if s.free[same].key == code {
+			i = same
+			break
+		}
+	}
+	found := s.free[i]
+	s.free = slices.Delete(s.free, i, i+1)
 	s.mu.Unlock()
+	p := s.paths(filepath.Dir(found.dir))
+	if found.key == code {
+		p.code.kept = found.kept
+	} else if len(found.kept) > 0 && !empty(p) {
+		_ = os.RemoveAll(p.base)
+		return s.reuse(code)
+	}
+	p.code.key = code
+	return p, true
+}
+
+func (s *slots) pick(code string) (paths, error) {
+	if p, ok := s.reuse(code); ok {
+		return p, nil
+	}
 	for {
 		s.mu.Lock()
 		s.next++
 		p := s.paths(filepath.Join(s.dir, strconv.Itoa(s.next)))
+		p.code.key = code
 		s.mu.Unlock()
 		err := os.Mkdir(p.base, 0o700)
 		if errors.Is(err, os.ErrExist) {
@@ -167,7 +195,7 @@ func (s *slots) release(p paths) {
 		return
 	}
 	s.mu.Lock()
-	s.free = append(s.free, p.base)
+	s.free = append(s.free, p.code.next())
 	s.mu.Unlock()
 }
 
@@ -188,7 +216,9 @@ func empty(p paths) bool {
 		names, err := opened.Readdirnames(-1)
 		_ = opened.Close()
 		for _, name := range names {
-			err = errors.Join(err, root.RemoveAll(filepath.Join(folder, name)))
+			if folder != "work" || !p.code.unchanged(name) {
+				err = errors.Join(err, root.RemoveAll(filepath.Join(folder, name)))
+			}
 		}
 		if err != nil {
 			return false
@@ -199,7 +229,7 @@ func empty(p paths) bool {
 
 // clean reports whether the next attempt could see nothing of the last one in a slot: it
 // has only empty folders with their original permissions, and files that are rewritten
-// before they are read.
+// before they are read, or that the last attempt has not changed.
 func clean(p paths) bool {
 	names, err := readNames(p.base)
 	if err != nil {
@@ -215,22 +245,29 @@ func clean(p paths) bool {
 	if !slices.Contains(names, "work") || !slices.Contains(names, "outputs") || !slices.Contains(names, "checkpoints") {
 		return false
 	}
-	return emptyFolder(p.work) && emptyFolder(p.outputs) && emptyFolder(p.checkpoints)
+	return p.code.only() && emptyFolder(p.outputs) && emptyFolder(p.checkpoints)
 }
 
 // emptyFolder reports whether path is an empty, unchanged folder and not a link.
 func emptyFolder(path string) bool {
+	names, unchanged := content(path, 1)
+	return unchanged && len(names) == 0
+}
+
+// content returns at most the given number of names in a folder, and whether it is an unchanged
+// folder and not a link.
+func content(path string, most int) (names []string, unchanged bool) {
 	folder, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
-		return false
+		return nil, false
 	}
 	defer folder.Close()
 	info, err := folder.Stat()
 	if err != nil || info.Mode() != os.ModeDir|0o700 {
-		return false
+		return nil, false
 	}
-	_, err = folder.Readdirnames(1)
-	return errors.Is(err, io.EOF)
+	names, err = folder.Readdirnames(most)
+	return names, err == nil || errors.Is(err, io.EOF)
 }
 
 // rewrite sets the content of a file of a slot. It does not truncate to zero first,

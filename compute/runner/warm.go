@@ -53,8 +53,9 @@ type pythonProgram struct {
 	env         environ // of the attempt
 	shared      environ // the part of it that is the same for many attempts
 	sdk         string
-	common      bool // the definition sets no variable
-	ownHome     bool // HOME and TMPDIR belong to the attempt
+	code        string // the folder of the unpacked code package; "": none
+	common      bool   // the definition sets no variable
+	ownHome     bool   // HOME and TMPDIR belong to the attempt
 }
 
 // key identifies the programs that can be forks of the same parent. All variables are part
@@ -87,7 +88,7 @@ func (a *attempt) pythonProgram(c command, env environ) (pythonProgram, bool) {
 	}
 	p := pythonProgram{
 		interpreter: c.path, script: c.argv[1], arguments: c.argv[2:], folder: a.workFolder(), env: env, shared: environ{},
-		sdk: a.paths.sdk, common: len(a.spec.Env) == 0, ownHome: pod != nil && pod.OwnHome,
+		sdk: a.paths.sdk, code: a.paths.code.source, common: len(a.spec.Env) == 0, ownHome: pod != nil && pod.OwnHome,
 	}
 	for name, value := range env {
 		if !utf8.ValidString(value) {
@@ -163,7 +164,13 @@ func (w *warmPool) start(ctx context.Context, p *pythonProgram) (*warmChild, err
 		if errors.Is(err, errRetired) {
 			continue
 		}
-		return child, err
+		if err == nil {
+			err = child.run()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return child, nil
 	}
 }
 

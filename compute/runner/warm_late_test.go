@@ -66,6 +66,9 @@ func TestForksThatAnswerTooLateRunNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeFiles(second.outputs[:])
+	if err := second.run(); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := second.wait(); err != nil {
 		t.Fatal(err)
 	}

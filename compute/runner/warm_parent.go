@@ -58,6 +58,8 @@ type warmParent struct {
 	retired bool
 	spare   *warmChild // waits for a program; nil: none
 	running int        // forks with a program
+	// packages are the folders of the code packages that the process has compiled.
+	packages map[string]bool
 }
 
 // open starts the process and waits until it has loaded the modules. A module that cannot
@@ -216,18 +218,15 @@ type warmChild struct {
 	socket  *net.UnixConn
 }
 
-// fork runs a program in a fork of the process: in the one that waits, if there is one.
+// fork hands a program to a fork of the process: to the one that waits, if there is one.
 // Another is made for the next program in the meantime, unless forks occupy all processors.
 func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 	p.mu.Lock()
-	c := p.spare
-	p.spare = nil
-	var err error
+	c, err := p.takeSpare(), error(nil)
 	if c == nil {
-		c, err = p.split(forkNow)
-	}
-	if err == nil {
-		p.running++
+		if c, err = p.split(forkNow); err == nil {
+			p.running++
+		}
 	}
 	p.mu.Unlock()
 	if err != nil {
@@ -236,20 +235,39 @@ func (p *warmParent) fork(program *pythonProgram) (*warmChild, error) {
 		}
 		return nil, err
 	}
-	if err := c.hand(program); err != nil {
-		c.abandon()
-		p.release()
+	if err := p.hand(c, program); err != nil {
 		return nil, err
 	}
-	p.pool.ends.Go(p.prepare)
 	return c, nil
 }
 
-// prepare makes a fork for the next program.
-func (p *warmParent) prepare() {
+// takeSpare returns the fork that waits, or nil; it requires the lock.
+func (p *warmParent) takeSpare() *warmChild {
+	c := p.spare
+	if c != nil {
+		p.spare = nil
+		p.running++
+	}
+	return c
+}
+
+// hand hands a program to a fork, and prepares the next fork. A fork that rejects it ends.
+func (p *warmParent) hand(c *warmChild, program *pythonProgram) error {
+	if err := c.hand(program); err != nil {
+		c.abandon()
+		p.release()
+		return err
+	}
+	p.pool.ends.Go(func() { p.prepare(program.code) })
+	return nil
+}
+
+// prepare makes a fork for the next program, after the process has compiled the code package that
+// the next program probably has.
+func (p *warmParent) prepare(code string) {
 	p.mu.Lock()
-	var err error
-	if p.spare == nil && p.running < runtime.NumCPU() {
+	err := p.compile(code)
+	if err == nil && p.spare == nil && p.running < runtime.NumCPU() {
 		p.spare, err = p.split(forkWaiting)
 	}
 	p.mu.Unlock()
@@ -291,8 +309,8 @@ func (p *warmParent) split(kind byte) (*warmChild, error) {
 	return &warmChild{process: made, parent: p, socket: socket}, nil
 }
 
-// splitOn makes the process fork. The second of two children becomes a child of this process,
-// which must not take it for an orphan of an attempt in the meantime.
+// splitOn makes the process fork. The fork is a child of this process, which must not take it for
+// an orphan of an attempt in the meantime.
 func (p *warmParent) splitOn(kind byte, socket *net.UnixConn, theirs *os.File) (*process, error) {
 	f := p.pool.forker
 	f.mu.Lock()
@@ -309,12 +327,15 @@ func (p *warmParent) splitOn(kind byte, socket *net.UnixConn, theirs *os.File) (
 	if err != nil {
 		return nil, fmt.Errorf("request a fork: %w", err)
 	}
-	if answer, err = readAnswer(socket); err != nil {
-		return nil, fmt.Errorf("a fork is not responding: %w", err)
+	if answer.Pid == 0 { // the parent does not know the second of two forks
+		if answer, err = readAnswer(socket); err != nil {
+			return nil, fmt.Errorf("a fork is not responding: %w", err)
+		}
 	}
 	if err := unix.Waitid(unix.P_PID, answer.Pid, nil, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil); err != nil {
 		return nil, fmt.Errorf("the fork %d is not a child of the runner: %w", answer.Pid, err)
 	}
+	_ = unix.Setpgid(answer.Pid, answer.Pid) // the fork may not have done it yet
 	pidfd, err := unix.PidfdOpen(answer.Pid, 0)
 	if err != nil {
 		pidfd = -1
@@ -325,7 +346,7 @@ func (p *warmParent) splitOn(kind byte, socket *net.UnixConn, theirs *os.File) (
 	return made, nil
 }
 
-// hand sends the program to the fork and waits until it runs it.
+// hand sends the program to the fork and waits until it is ready to run it.
 func (c *warmChild) hand(p *pythonProgram) error {
 	var ends [2]int
 	for i := range ends {
@@ -340,11 +361,7 @@ func (c *warmChild) hand(p *pythonProgram) error {
 	defer closeFiles(files[1:])
 	_ = c.socket.SetDeadline(time.Now().Add(warmForkLimit))
 	request := warmRequest{p.interpreter, p.script, append([]string{}, p.arguments...), p.folder, p.env}
-	err := c.offer(request, files)
-	if err == nil {
-		_, err = c.socket.Write([]byte{forkGo})
-	}
-	if err != nil {
+	if err := c.offer(request, files); err != nil {
 		closeFiles(c.outputs[:])
 		return fmt.Errorf("a fork rejected the program: %w", err)
 	}

@@ -21,11 +21,12 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 	defer a.secrets.drop()
 	defer a.inputs.endStreams()
 	env, c, err := a.prepare(work)
-	if !a.gate.await(a.ctx) {
-		return stopped(context.Cause(a.ctx), -1)
+	if err == nil {
+		a.reserve(c, env)
 	}
-	if cause := context.Cause(a.ctx); cause != nil {
-		return stopped(cause, -1)
+	if !a.gate.await(a.ctx) || context.Cause(a.ctx) != nil {
+		a.reserved.discard()
+		return stopped(context.Cause(a.ctx), -1)
 	}
 	if err != nil {
 		e := startFailed("The attempt could not be prepared: " + strings.TrimSuffix(err.Error(), ".") + ".")
@@ -50,7 +51,7 @@ func (a *attempt) runProcess(work *flowforgev1.Process) ending {
 func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 	s, spec := a.s, a.spec
 	if spec.PackageSha256 != "" {
-		if err := s.packages.copyTo(a.ctx, spec.Token, spec.PackageSha256, a.paths.work); err != nil {
+		if err := s.packages.copyTo(a.ctx, spec.Token, spec.PackageSha256, a.paths.code); err != nil {
 			return nil, command{}, err
 		}
 	}
@@ -105,7 +106,7 @@ func (a *attempt) prepare(work *flowforgev1.Process) (environ, command, error) {
 			return nil, command{}, fmt.Errorf("the folder %q does not exist; the command must run there (workingDir)", folder)
 		}
 	}
-	c, err := resolveCommand(work, env, a.paths.work, a.workFolder(), s.config.Python, s.config.Executable)
+	c, err := resolveCommand(work, env, a.paths.code, a.workFolder(), s.config.Python, s.config.Executable)
 	return env, c, err
 }
 
@@ -191,6 +192,9 @@ func (a *attempt) execute(c command, env environ) ending {
 // startCommand starts the command: a Python script as a fork of a warm process if possible.
 // report is called after its end.
 func (a *attempt) startCommand(c command, env environ, stdout, stderr func([]byte)) (_ *child, report func(), err error) {
+	if a.reserved != nil && a.reserved.run() == nil {
+		return newChild(a.reserved.process, a.reserved.outputs, &a.s.buffers, stdout, stderr), a.reserved.report, nil
+	}
 	if program, ok := a.pythonProgram(c, env); ok {
 		forked, err := a.s.warm.start(a.ctx, &program)
 		if err == nil {

@@ -50,7 +50,7 @@ func (la *launches) prepare(ctx context.Context) {
 // reads nothing from the database while the flush holds a connection and locks.
 func (la *launches) plain(i int) bool {
 	op, n := la.loop.operator(i), &la.loop.nodes[i]
-	if op.Pool != "" || len(op.Host.Secrets) > 0 || op.HTTP != nil || op.SQL != nil || op.GRPC != nil || op.Sensor != nil || op.Tags != nil || op.Code.Package != "" || n.attempt != 1 || n.origin != nil || len(op.Parameters) > 0 {
+	if op.Pool != "" || len(op.Host.Secrets) > 0 || op.HTTP != nil || op.SQL != nil || op.GRPC != nil || op.Sensor != nil || op.Tags != nil || n.attempt != 1 || n.origin != nil || len(op.Parameters) > 0 {
 		return false
 	}
 	for _, input := range op.Inputs {

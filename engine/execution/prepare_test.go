@@ -3,6 +3,7 @@ package execution_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,6 +69,10 @@ operators:
     type: shell
     inputs: [{name: value, type: Integer, from: count.value}]
     code: {script: 'true'}
+  - name: packaged
+    type: shell
+    inputs: [{name: value, type: Integer, from: count.value}]
+    code: {script: 'true', package: 'sha256:`+strings.Repeat("ab", 32)+`'}
   - name: configured
     type: shell
     depends_on: [double]
@@ -75,7 +80,7 @@ operators:
     code: {script: 'true'}
 `, map[string]any{"n": json.Number("3")})
 	require.Equal(t, query.Succeeded, b.finish(id).Status)
-	require.Eventually(t, func() bool { return p.knows("count") && p.knows("double") }, 30*time.Second, time.Millisecond, "the calls may come late")
+	require.Eventually(t, func() bool { return p.knows("count") && p.knows("double") && p.knows("packaged") }, 30*time.Second, time.Millisecond, "the calls may come late")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for node, spec := range p.prepared {

@@ -1,9 +1,10 @@
 """Starts Python programs of tasks as forks of a process that has loaded its modules before.
 
 The runner starts one such process for each environment and reaches it through a socket, which
-is its standard input. For each attempt the process forks twice. The second child becomes a
-child of the runner, reads its request from a socket of its own, and replaces everything that
-it shares with its parent. Requests contain secrets, so the parent never reads one.
+is its standard input. For each attempt the process forks a child of the runner: a sibling, or,
+where that is impossible, the second of two forks. The child reads its request from a socket of
+its own, and replaces everything that it shares with its parent. Requests contain secrets, so the
+parent never reads one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import struct
 import sys
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NoReturn, Set, Tuple
 
-from . import _ending, _preload
+from . import _compiled, _ending, _preload, _sibling
 
 _PR_SET_PDEATHSIG = 1
 _MOST_MODULES = 2000  # in the report of one task
@@ -61,10 +62,11 @@ class _Server:
         """Import the modules that tasks use, and notify the runner."""
         import flowforge
 
-        _environment_region()
+        self.region = _environment_region()
         for name in ("_task", "_sender", *flowforge._LATER):
             importlib.import_module("flowforge." + name)
         _ending.remember_libraries()
+        own = _sibling.libraries()
         for name in self.requested:
             if name in sys.modules:
                 continue
@@ -77,26 +79,41 @@ class _Server:
         self.added = {name: value for name, value in os.environ.items() if self.given.get(name) != value}
         for name, value in os.environ.items():
             os.putenv(name, value)  # a copy, because tasks overwrite the first environment
+        _rehearse()
+        self.sibling = _sibling.find(own)
         gc.collect()
         gc.freeze()
         _send(self.control, {"ready": True, "folders": folders})
 
     def serve(self) -> None:
-        """Fork for each file that the runner sends, until it closes the socket."""
+        """Fork for each file that the runner sends, and compile packages, until it closes the socket."""
         while True:
             mark, files, _, _ = socket.recv_fds(self.control, 1, 1)
             if not mark:
                 os._exit(0)
-            os.set_inheritable(files[0], False)
-            first = _bare_fork()
-            if first == 0:
-                self._orphan(files[0], mark == b"w")
-            os.close(files[0])
-            if first < 0:
-                _send(self.control, {"error": "fork: " + os.strerror(ctypes.get_errno())})
+            if mark == b"c":
+                _compiled.remember(_receive(self.control)["folder"])
                 continue
-            _, status = os.waitpid(first, 0)
-            _send(self.control, {"error": "" if status == 0 else f"the first child ended with status {status}"})
+            os.set_inheritable(files[0], False)
+            _send(self.control, self._fork(files[0], mark == b"w"))
+            os.close(files[0])
+
+    def _fork(self, file: int, waits: bool) -> Dict[str, Any]:
+        """Fork a child of the runner and return the answer to the runner."""
+        if self.sibling is not None:
+            pid = self.sibling.fork()
+            if pid == 0:
+                _Task(self, socket.socket(fileno=file)).run(waits)
+            if pid > 0:
+                return {"pid": pid}
+            self.sibling = None  # the kernel or a sandbox does not allow it
+        first = _bare_fork()
+        if first == 0:
+            self._orphan(file, waits)
+        if first < 0:
+            return {"error": "fork: " + os.strerror(ctypes.get_errno())}
+        _, status = os.waitpid(first, 0)
+        return {"error": "" if status == 0 else f"the first child ended with status {status}"}
 
     def _orphan(self, file: int, waits: bool) -> NoReturn:
         """Fork again and end, so that the runner becomes the parent of the second child."""
@@ -120,7 +137,8 @@ class _Task:
         try:
             self._leave_control()
             os.setpgid(0, 0)
-            _send(self.socket, {"pid": self.pid})
+            if self.server.sibling is None:
+                _send(self.socket, {"pid": self.pid})
             if waits:
                 _rehearse()
             request, files = _receive_files(self.socket, 3)
@@ -160,7 +178,8 @@ class _Task:
             sys.orig_argv = [request["interpreter"], *sys.argv]
         if not getattr(sys.flags, "safe_path", False):
             sys.path.insert(0, os.path.dirname(script))
-        _renew()
+        _compiled.use_in(os.path.dirname(script))
+        _renew(request["environment"])
 
     def _environment(self, request: Mapping[str, Any]) -> None:
         new: Dict[str, str] = dict(request["environment"])
@@ -173,7 +192,7 @@ class _Task:
             if os.environ.get(name) != value:
                 os.environ[name] = value
         # The kernel shows the first environment of a process. The runner finds processes by it.
-        start, end = _environment_region()
+        start, end = self.server.region
         marks = b"".join(f"{name}={new[name]}\0".encode() for name in ("FLOWFORGE_TASK_ID", "FLOWFORGE_OUTPUTS"))
         if len(marks) > end - start:
             raise _Refused(f"the paths of the attempt need {len(marks)} bytes; the environment has {end - start}")
@@ -226,8 +245,7 @@ def _rehearse() -> None:
     """
     os.environ["FLOWFORGE_WARM_SPACE"] = ""
     del os.environ["FLOWFORGE_WARM_SPACE"]
-    _environment_region()
-    _renew()
+    _renew(dict(os.environ))
     one, other = socket.socketpair()
     _send(one, dict(os.environ))
     _receive(other)
@@ -255,7 +273,7 @@ def _import_rehearsal() -> None:
         sys.modules.pop("_rehearsal", None)
 
 
-def _renew() -> None:
+def _renew(environment: Mapping[str, str]) -> None:
     """Replace state that libraries made once for this process."""
     import tempfile
 
@@ -264,7 +282,7 @@ def _renew() -> None:
 
     tempfile.tempdir = None
     client: Any = flowforge.client
-    client.__init__(Config.from_env())
+    client.__init__(Config.from_env(environment))
     # random seeds itself after a fork.
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random is not None:
