@@ -948,6 +948,7 @@ type NotificationChannel struct {
 	OkAt      *time.Time
 	FailedAt  *time.Time
 	Error     string
+	Reported  bool
 }
 
 type NotificationRule struct {

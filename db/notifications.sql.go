@@ -76,6 +76,19 @@ func (q *Queries) CloseCircuit(ctx context.Context, projectID uuid.UUID, name st
 	return result.RowsAffected(), nil
 }
 
+const countFailingChannels = `-- name: CountFailingChannels :one
+SELECT count(*) FROM notification_channels c
+JOIN connections k ON k.project_id = c.project_id AND k.name = c.name
+WHERE c.project_id = $1 AND c.failures > 0
+`
+
+func (q *Queries) CountFailingChannels(ctx context.Context, projectID uuid.UUID) (int64, error) {
+	row := q.db.QueryRow(ctx, countFailingChannels, projectID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countNotificationRules = `-- name: CountNotificationRules :one
 SELECT count(*) FROM notification_rules WHERE project_id = $1
 `
@@ -1010,6 +1023,19 @@ func (q *Queries) QuietHours(ctx context.Context, id uuid.UUID) (QuietHoursRow, 
 	return i, err
 }
 
+const recoverChannel = `-- name: RecoverChannel :execrows
+UPDATE notification_channels SET reported = false WHERE project_id = $1 AND name = $2 AND reported
+`
+
+// Ends the reported failures of a channel.
+func (q *Queries) RecoverChannel(ctx context.Context, projectID uuid.UUID, name string) (int64, error) {
+	result, err := q.db.Exec(ctx, recoverChannel, projectID, name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const redeliverNotification = `-- name: RedeliverNotification :exec
 UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || $1::text || '.', attempts = 0, due_at = $2, settled_at = NULL WHERE id = $3
 `
@@ -1017,6 +1043,25 @@ UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || $1::text
 func (q *Queries) RedeliverNotification(ctx context.Context, actor string, now *time.Time, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, redeliverNotification, actor, now, iD)
 	return err
+}
+
+const reportChannel = `-- name: ReportChannel :execrows
+UPDATE notification_channels SET reported = true
+WHERE project_id = $1 AND name = $2 AND NOT reported AND failures > 0 AND ($3::boolean OR failures >= $4::integer)
+`
+
+// Marks the failures of a channel as reported, after some failures in a row or a refused message.
+func (q *Queries) ReportChannel(ctx context.Context, projectID uuid.UUID, name string, refused bool, reportsAfter int32) (int64, error) {
+	result, err := q.db.Exec(ctx, reportChannel,
+		projectID,
+		name,
+		refused,
+		reportsAfter,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const settleNotification = `-- name: SettleNotification :execrows

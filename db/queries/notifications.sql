@@ -79,6 +79,20 @@ INSERT INTO notification_channels AS c (project_id, name, failures, failed_at, e
 ON CONFLICT (project_id, name) DO UPDATE SET failures = c.failures + 1, failed_at = excluded.failed_at, error = excluded.error,
     open_until = CASE WHEN c.failures + 1 >= @opens_after::integer THEN @open_until::timestamptz ELSE c.open_until END;
 
+-- name: ReportChannel :execrows
+-- Marks the failures of a channel as reported, after some failures in a row or a refused message.
+UPDATE notification_channels SET reported = true
+WHERE project_id = @project_id AND name = @name AND NOT reported AND failures > 0 AND (@refused::boolean OR failures >= @reports_after::integer);
+
+-- name: RecoverChannel :execrows
+-- Ends the reported failures of a channel.
+UPDATE notification_channels SET reported = false WHERE project_id = @project_id AND name = @name AND reported;
+
+-- name: CountFailingChannels :one
+SELECT count(*) FROM notification_channels c
+JOIN connections k ON k.project_id = c.project_id AND k.name = c.name
+WHERE c.project_id = @project_id AND c.failures > 0;
+
 -- name: ListNotifications :many
 SELECT sqlc.embed(n), c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
 WHERE n.project_id = @project_id
