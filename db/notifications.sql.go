@@ -1147,9 +1147,12 @@ func (q *Queries) UpdateNotificationRule(ctx context.Context, arg UpdateNotifica
 }
 
 const waitingExecutions = `-- name: WaitingExecutions :many
-SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
+SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at, w.since
 FROM executions e
-WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= $3 AND e.created_at >= $4
+CROSS JOIN LATERAL (
+    SELECT greatest(e.created_at, (SELECT max(v.at) FROM events v WHERE v.execution_id = e.id AND v.kind = 'execution.unpaused'))::timestamptz AS since
+) w
+WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING') AND w.since <= $3::timestamptz AND w.since >= $4::timestamptz
     AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0 AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT $5
@@ -1172,10 +1175,12 @@ type WaitingExecutionsRow struct {
 	Name            string
 	SubmittedByName string
 	CreatedAt       time.Time
+	Since           time.Time
 }
 
-// Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
-// of sweeps and executions that list options are left out.
+// Returns executions of a project that have waited since an interval and of which no node has started, by ID. An
+// execution waits since its launch, or since it was last continued after a pause. Runs of sweeps and executions that
+// list options are left out.
 func (q *Queries) WaitingExecutions(ctx context.Context, arg WaitingExecutionsParams) ([]WaitingExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, waitingExecutions,
 		arg.ProjectID,
@@ -1200,6 +1205,7 @@ func (q *Queries) WaitingExecutions(ctx context.Context, arg WaitingExecutionsPa
 			&i.Name,
 			&i.SubmittedByName,
 			&i.CreatedAt,
+			&i.Since,
 		); err != nil {
 			return nil, err
 		}

@@ -159,11 +159,15 @@ CROSS JOIN LATERAL (
 WHERE e.id = @id AND e.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id);
 
 -- name: WaitingExecutions :many
--- Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
--- of sweeps and executions that list options are left out.
-SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
+-- Returns executions of a project that have waited since an interval and of which no node has started, by ID. An
+-- execution waits since its launch, or since it was last continued after a pause. Runs of sweeps and executions that
+-- list options are left out.
+SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at, w.since
 FROM executions e
-WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= @before AND e.created_at >= @since
+CROSS JOIN LATERAL (
+    SELECT greatest(e.created_at, (SELECT max(v.at) FROM events v WHERE v.execution_id = e.id AND v.kind = 'execution.unpaused'))::timestamptz AS since
+) w
+WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING') AND w.since <= @before::timestamptz AND w.since >= @since::timestamptz
     AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0 AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT @row_limit;
