@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// omitted is the displayed state of a node that could not run. SKIPPED is a node whose own
-// condition was not met.
+// omitted is the displayed state of a skipped node that could not run, and has its own icon. SKIPPED is a node whose
+// own condition was not met.
 const omitted = "OMITTED"
 
 // shownState is the displayed state of a node.

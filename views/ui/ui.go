@@ -71,7 +71,7 @@ type Action struct {
 func stateWords() []struct{ state, word string } {
 	return []struct{ state, word string }{
 		{"SUCCEEDED", "succeeded"}, {"RUNNING", "running"}, {"RETRYING", "retrying"}, {"FAILED", "failed"},
-		{"QUEUED", "queued"}, {"READY", "waiting"}, {"PENDING", "pending"}, {"SKIPPED", "skipped"}, {"OMITTED", "not run"}, {"CANCELLED", "cancelled"},
+		{"QUEUED", "queued"}, {"READY", "waiting"}, {"PENDING", "pending"}, {"SKIPPED", "skipped"}, {"OMITTED", "skipped"}, {"CANCELLED", "cancelled"},
 	}
 }
 
