@@ -459,6 +459,7 @@ type Execution struct {
 	Labels            json.RawMessage
 	ScheduledAt       *time.Time
 	Purpose           string
+	AwaitingApproval  int32
 }
 
 type ExecutionChange struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/flowforge/flowforge/db"
@@ -24,8 +25,9 @@ const (
 type commands struct {
 	feature
 
-	last   int64 // the latest command that was loaded
-	paused bool  // by a user
+	last   int64            // the latest command that was loaded
+	paused bool             // by a user
+	open   map[int]struct{} // nodes that wait for a user, and some that no longer do
 
 	part commandsPart
 }
@@ -274,8 +276,15 @@ func (cs *commands) await(ctx context.Context, i int, now time.Time) {
 		return
 	}
 	cs.loop.move(i, dag.Running).reason = &query.Reason{Code: ReasonApproval, Message: text}
+	cs.open[i] = struct{}{}
 	cs.setDeadline(i)
 	cs.loop.batch.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": ReasonApproval})
+}
+
+// awaiting counts the nodes that wait for a user.
+func (cs *commands) awaiting() int {
+	maps.DeleteFunc(cs.open, func(i int, _ struct{}) bool { return cs.loop.progress.State(i) != dag.Running })
+	return len(cs.open)
 }
 
 // question returns the message of the approval of node i, with the values of its tags.
