@@ -146,7 +146,7 @@ func liveWork(ctx context.Context, p *parts) ([]observability.Work, error) {
 	work := make([]observability.Work, len(rows))
 	for i, r := range rows {
 		work[i] = observability.Work{Tenant: r.Tenant, State: r.Status, Executions: r.Executions, Nodes: map[string]int64{
-			"PENDING": r.Pending, "READY": r.Ready, "QUEUED": r.Queued, "RUNNING": r.Running, "RETRYING": r.Retrying,
+			"PENDING": r.Pending, "READY": r.Ready, "QUEUED": r.Queued, "RUNNING": r.Running, "APPROVAL": r.AwaitingApproval, "RETRYING": r.Retrying,
 		}}
 	}
 	return work, nil

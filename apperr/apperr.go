@@ -3,6 +3,7 @@
 package apperr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -89,14 +90,15 @@ func CodeOf(err error) Code {
 }
 
 // isUnreachable reports whether another service did not respond: a connection
-// failed or broke, or the SQLSTATE class indicates that the database is shutting down
-// (57P), unreachable (08) or out of resources (53).
+// failed, broke or took too long, or the SQLSTATE indicates that the database is shutting
+// down (57P), unreachable (08) or out of resources (53), or that a statement (57014) or a
+// lock (55P03) took too long.
 func isUnreachable(err error) bool {
-	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
 	state := sqlState(err)
-	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53")
+	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53") || state == "57014" || state == "55P03"
 }
 
 // isUnstorable reports whether the database rejected a string of the caller because

@@ -77,33 +77,6 @@ func (q *Queries) DeleteCommandsOf(ctx context.Context, executionID uuid.UUID) e
 	return err
 }
 
-const executionsAwaitingApproval = `-- name: ExecutionsAwaitingApproval :many
-SELECT e.id FROM executions e
-WHERE e.id = ANY ($1::uuid[]) AND e.status = 'RUNNING' AND e.running > 0
-    AND e.running = (SELECT count(*) FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')
-`
-
-// Returns the executions in which every running node waits for a user.
-func (q *Queries) ExecutionsAwaitingApproval(ctx context.Context, ids []uuid.UUID) ([]uuid.UUID, error) {
-	rows, err := q.db.Query(ctx, executionsAwaitingApproval, ids)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []uuid.UUID
-	for rows.Next() {
-		var id uuid.UUID
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const insertCommand = `-- name: InsertCommand :exec
 INSERT INTO node_commands (execution_id, node_index, command, data, reason, ordered_by, ordered_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7)

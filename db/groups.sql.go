@@ -71,11 +71,11 @@ func (q *Queries) ChildFailures(ctx context.Context, executionID uuid.UUID, firs
 }
 
 const childStates = `-- name: ChildStates :many
-SELECT p.node_index AS parent, c.state, count(*)::int AS count
+SELECT p.node_index AS parent, shown_state(c.state, c.reason) AS state, count(*)::int AS count
 FROM nodes p
 JOIN nodes c ON c.execution_id = p.execution_id AND c.node_index >= p.first_child AND c.node_index < p.first_child + p.child_count
 WHERE p.execution_id = $1 AND p.node_index = ANY ($2::int[])
-GROUP BY p.node_index, c.state
+GROUP BY p.node_index, 2
 `
 
 type ChildStatesRow struct {

@@ -159,6 +159,21 @@ func (q *Queries) GetInboxItem(ctx context.Context, iD uuid.UUID, userID uuid.UU
 	return i, err
 }
 
+const inboxChannelEditor = `-- name: InboxChannelEditor :one
+SELECT l.actor_id::uuid AS user_id FROM audit_log l
+WHERE l.object_kind = 'connection' AND l.object_id = $1 AND l.project_id = $2::uuid AND l.actor_id IS NOT NULL
+    AND l.action IN ('connection.create', 'connection.change')
+ORDER BY l.id DESC LIMIT 1
+`
+
+// Returns who last changed the connection of a channel.
+func (q *Queries) InboxChannelEditor(ctx context.Context, name string, projectID uuid.UUID) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, inboxChannelEditor, name, projectID)
+	var user_id uuid.UUID
+	err := row.Scan(&user_id)
+	return user_id, err
+}
+
 const inboxEvents = `-- name: InboxEvents :many
 SELECT f.id, f.type, f.at, f.tenant_id, f.project_id, f.execution_id, f.subject, f.data,
     EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = f.execution_id) AS of_sweep
@@ -882,7 +897,7 @@ UPDATE inbox_items SET read_at = coalesce(read_at, $1::timestamptz), resolution 
     mail_state = CASE WHEN mail_state = 'PENDING' THEN 'SKIPPED' ELSE mail_state END, mail_due_at = NULL
 WHERE resolution = '' AND at <= $3
     AND (event = 'approval.waiting' AND execution_id = $4 AND node = $5
-        OR event = 'model.requested' AND $6::text <> '' AND starts_with(occurrence, $6))
+        OR event IN ('model.requested', 'channel.failing') AND $6::text <> '' AND starts_with(occurrence, $6))
 `
 
 type SettleInboxQuestionParams struct {
@@ -894,7 +909,7 @@ type SettleInboxQuestionParams struct {
 	Prefix      string
 }
 
-// Marks what waited for an answer as read for all its recipients.
+// Marks what waited for an answer, or for a repair, as read for all its recipients.
 func (q *Queries) SettleInboxQuestion(ctx context.Context, arg SettleInboxQuestionParams) error {
 	_, err := q.db.Exec(ctx, settleInboxQuestion,
 		arg.Now,

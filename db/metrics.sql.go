@@ -74,7 +74,7 @@ func (q *Queries) AttemptSpans(ctx context.Context, executionID uuid.UUID, rowLi
 
 const countLiveWork = `-- name: CountLiveWork :many
 SELECT t.name AS tenant, e.status, count(*) AS executions, sum(e.pending)::bigint AS pending, sum(e.ready)::bigint AS ready,
-    sum(e.queued)::bigint AS queued, sum(e.running)::bigint AS running, sum(e.retrying)::bigint AS retrying
+    sum(e.queued)::bigint AS queued, sum(e.running - e.awaiting_approval)::bigint AS running, sum(e.awaiting_approval)::bigint AS awaiting_approval, sum(e.retrying)::bigint AS retrying
 FROM executions e JOIN tenancy_nodes t ON t.id = e.tenant_id
 WHERE e.status IN ('PENDING', 'RUNNING', 'PAUSED')
 GROUP BY t.name, e.status
@@ -82,14 +82,15 @@ ORDER BY count(*) DESC, t.name, e.status
 `
 
 type CountLiveWorkRow struct {
-	Tenant     string
-	Status     string
-	Executions int64
-	Pending    int64
-	Ready      int64
-	Queued     int64
-	Running    int64
-	Retrying   int64
+	Tenant           string
+	Status           string
+	Executions       int64
+	Pending          int64
+	Ready            int64
+	Queued           int64
+	Running          int64
+	AwaitingApproval int64
+	Retrying         int64
 }
 
 // Returns the number of live executions and the states of their nodes, by tenant.
@@ -110,6 +111,7 @@ func (q *Queries) CountLiveWork(ctx context.Context) ([]CountLiveWorkRow, error)
 			&i.Ready,
 			&i.Queued,
 			&i.Running,
+			&i.AwaitingApproval,
 			&i.Retrying,
 		); err != nil {
 			return nil, err

@@ -459,6 +459,7 @@ type Execution struct {
 	Labels            json.RawMessage
 	ScheduledAt       *time.Time
 	Purpose           string
+	AwaitingApproval  int32
 }
 
 type ExecutionChange struct {
@@ -948,6 +949,7 @@ type NotificationChannel struct {
 	OkAt      *time.Time
 	FailedAt  *time.Time
 	Error     string
+	Reported  bool
 }
 
 type NotificationRule struct {

@@ -444,7 +444,7 @@ func (q *Queries) ListAttempts(ctx context.Context, executionID uuid.UUID, nodeI
 const listNodes = `-- name: ListNodes :many
 SELECT execution_id, node_index, name, level, state, pending_dependencies, attempt, retries, reason, error, outputs, ready_at, started_at, finished_at, retry_at, progress, progress_message, progress_status, changed_seq, parent_index, expansion, graph, operator_index, item_index, item, inputs, first_child, child_count, origin_execution, origin_index, origin_use, cache, polling FROM nodes n
 WHERE n.execution_id = $1 AND n.node_index > $2 AND n.changed_seq > $3
-    AND (cardinality($4::text[]) = 0 OR n.state = ANY ($4::text[]))
+    AND (cardinality($4::text[]) = 0 OR shown_state(n.state, n.reason) = ANY ($4::text[]))
     AND (cardinality($5::int[]) = 0 OR n.node_index = ANY ($5::int[]))
     AND ($6::text IS NULL OR n.name ILIKE $6
         OR $7::bool AND (n.item::text ILIKE $6 OR n.error->>'message' ILIKE $6))

@@ -76,6 +76,19 @@ func (q *Queries) CloseCircuit(ctx context.Context, projectID uuid.UUID, name st
 	return result.RowsAffected(), nil
 }
 
+const countFailingChannels = `-- name: CountFailingChannels :one
+SELECT count(*) FROM notification_channels c
+JOIN connections k ON k.project_id = c.project_id AND k.name = c.name
+WHERE c.project_id = $1 AND c.failures > 0
+`
+
+func (q *Queries) CountFailingChannels(ctx context.Context, projectID uuid.UUID) (int64, error) {
+	row := q.db.QueryRow(ctx, countFailingChannels, projectID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countNotificationRules = `-- name: CountNotificationRules :one
 SELECT count(*) FROM notification_rules WHERE project_id = $1
 `
@@ -1010,6 +1023,19 @@ func (q *Queries) QuietHours(ctx context.Context, id uuid.UUID) (QuietHoursRow, 
 	return i, err
 }
 
+const recoverChannel = `-- name: RecoverChannel :execrows
+UPDATE notification_channels SET reported = false WHERE project_id = $1 AND name = $2 AND reported
+`
+
+// Ends the reported failures of a channel.
+func (q *Queries) RecoverChannel(ctx context.Context, projectID uuid.UUID, name string) (int64, error) {
+	result, err := q.db.Exec(ctx, recoverChannel, projectID, name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const redeliverNotification = `-- name: RedeliverNotification :exec
 UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || $1::text || '.', attempts = 0, due_at = $2, settled_at = NULL WHERE id = $3
 `
@@ -1017,6 +1043,25 @@ UPDATE notifications SET state = 'PENDING', reason = 'Requested by ' || $1::text
 func (q *Queries) RedeliverNotification(ctx context.Context, actor string, now *time.Time, iD uuid.UUID) error {
 	_, err := q.db.Exec(ctx, redeliverNotification, actor, now, iD)
 	return err
+}
+
+const reportChannel = `-- name: ReportChannel :execrows
+UPDATE notification_channels SET reported = true
+WHERE project_id = $1 AND name = $2 AND NOT reported AND failures > 0 AND ($3::boolean OR failures >= $4::integer)
+`
+
+// Marks the failures of a channel as reported, after some failures in a row or a refused message.
+func (q *Queries) ReportChannel(ctx context.Context, projectID uuid.UUID, name string, refused bool, reportsAfter int32) (int64, error) {
+	result, err := q.db.Exec(ctx, reportChannel,
+		projectID,
+		name,
+		refused,
+		reportsAfter,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const settleNotification = `-- name: SettleNotification :execrows
@@ -1102,9 +1147,12 @@ func (q *Queries) UpdateNotificationRule(ctx context.Context, arg UpdateNotifica
 }
 
 const waitingExecutions = `-- name: WaitingExecutions :many
-SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
+SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at, w.since
 FROM executions e
-WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= $3 AND e.created_at >= $4
+CROSS JOIN LATERAL (
+    SELECT greatest(e.created_at, (SELECT max(v.at) FROM events v WHERE v.execution_id = e.id AND v.kind = 'execution.unpaused'))::timestamptz AS since
+) w
+WHERE e.project_id = $1 AND e.id > $2 AND e.status IN ('PENDING', 'RUNNING') AND w.since <= $3::timestamptz AND w.since >= $4::timestamptz
     AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0 AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT $5
@@ -1127,10 +1175,12 @@ type WaitingExecutionsRow struct {
 	Name            string
 	SubmittedByName string
 	CreatedAt       time.Time
+	Since           time.Time
 }
 
-// Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
-// of sweeps and executions that list options are left out.
+// Returns executions of a project that have waited since an interval and of which no node has started, by ID. An
+// execution waits since its launch, or since it was last continued after a pause. Runs of sweeps and executions that
+// list options are left out.
 func (q *Queries) WaitingExecutions(ctx context.Context, arg WaitingExecutionsParams) ([]WaitingExecutionsRow, error) {
 	rows, err := q.db.Query(ctx, waitingExecutions,
 		arg.ProjectID,
@@ -1155,6 +1205,7 @@ func (q *Queries) WaitingExecutions(ctx context.Context, arg WaitingExecutionsPa
 			&i.Name,
 			&i.SubmittedByName,
 			&i.CreatedAt,
+			&i.Since,
 		); err != nil {
 			return nil, err
 		}

@@ -174,7 +174,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	stored := &content.Content{
 		Log: d.Log, Now: d.Now, Site: d.Site, Executions: d.Executions, Artifacts: d.Artifacts, Telemetry: d.Telemetry, Audit: d.Audit,
 	}
-	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions.Reader, Inbox: d.Inbox, Scope: scope})
+	shell := page.New(page.Config{Now: d.Now, Site: d.Site, Policies: d.Policies, Executions: d.Executions.Reader, Notifications: d.Notifications, Inbox: d.Inbox, Scope: scope})
 	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
 	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions.Reader, Usage: d.Executions.Usage, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
 	models := model.New(model.Config{Registry: d.Registry, Comparison: compared, Lineage: d.Lineage})

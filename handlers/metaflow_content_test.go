@@ -13,6 +13,32 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 )
 
+// TestAReusedTaskShowsItsCard: Metaflow copies no cards to a run that reuses a task, so the page shows those of the
+// original, also through several resumed runs.
+func TestAReusedTaskShowsItsCard(t *testing.T) {
+	t.Parallel()
+	b, c := metaflowOf(t)
+	folder := filepath.Join(b.datastoreDir, auth.LocalTenant.String(), auth.LocalProject.String(), ".metaflow", "mf.cards/Train/runs/one/steps/start/tasks/s1/cards")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "default-abc.html"), []byte("<p>fit</p>"), 0o600))
+	for _, run := range []struct{ id, task, facts string }{
+		{"one", "s1", `[{"field_name": "origin-run-id", "value": "None"`},
+		{"two", "s1", `[{"field_name": "origin-run-id", "value": "one"`},
+		{"three", "s3", `[{"field_name": "origin-task-id", "value": "s1", "type": "x", "user_name": "mia", "tags": ["attempt_id:0"]}, {"field_name": "origin-run-id", "value": "two"`},
+	} {
+		c.write("/flows/Train/run", `{"run_number": "`+run.id+`", "user_name": "mia"}`)
+		api := "/flows/Train/runs/" + run.id + "/steps/start"
+		c.send(t, http.MethodPost, "/metaflow"+api+"/step", "application/json", `{"user_name": "mia"}`)
+		c.write(api+"/task", `{"task_id": "`+run.task+`", "user_name": "mia"}`)
+		c.write(api+"/tasks/"+run.task+"/metadata", run.facts+`, "type": "x", "user_name": "mia", "tags": ["attempt_id:0"]}]`)
+	}
+	const card = "/executions/metaflow/Train/one/start/s1/cards/default-abc.html"
+	for _, task := range []string{"one/start/s1", "two/start/s1", "three/start/s3"} {
+		require.Contains(t, c.get(t, "/executions/metaflow/Train/"+task).body, card, task)
+	}
+	require.Contains(t, c.get(t, card).body, "<p>fit</p>")
+}
+
 // TestMetaflowContent: pages show graph, values, logs and cards; cards have an origin of their own.
 func TestMetaflowContent(t *testing.T) {
 	t.Parallel()

@@ -59,6 +59,7 @@ type Page struct {
 	Live             int    // number of live executions, shown in the sidebar
 	PendingApprovals int    // number of open approvals, likewise
 	Waits            int    // number of nodes and executions waiting for capacity, likewise
+	FailingChannels  int    // number of channels that do not receive messages, likewise
 	Inbox            Bell
 	KeysOff          bool // single-key shortcuts are turned off (WCAG 2.1.4)
 	Nav              Nav

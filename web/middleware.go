@@ -62,6 +62,10 @@ func (s *Site) Log(next http.Handler) http.Handler {
 	})
 }
 
+// retryAfter is the time in seconds after which a client repeats a request that failed because a dependency was down.
+const retryAfter = "5"
+
+// statusRecorder notes the status of a response, and adds Retry-After to each 503.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -70,6 +74,9 @@ type statusRecorder struct {
 func (r *statusRecorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
+	}
+	if h := r.Header(); status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", retryAfter)
 	}
 	r.ResponseWriter.WriteHeader(status)
 }

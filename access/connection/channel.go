@@ -2,13 +2,17 @@ package connection
 
 import (
 	"context"
+	"fmt"
 	"net/mail"
 	"net/url"
 
 	"github.com/google/uuid"
 
+	"github.com/flowforge/flowforge/access/audit"
+	"github.com/flowforge/flowforge/access/secret"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/message"
+	"github.com/flowforge/flowforge/db"
 )
 
 // channelKinds are the kinds that receive messages.
@@ -105,6 +109,22 @@ func (s *Service) Channel(ctx context.Context, project uuid.UUID, name string) (
 		return message.Channel{}, err
 	}
 	return message.Channel{Kind: c.Kind, Settings: c.Settings, Secrets: secrets}, nil
+}
+
+// Works records that a channel accepted a message, and reports the end of its failures. Only the engine and tests of
+// channels may call it.
+func (s *Service) Works(ctx context.Context, q *db.Queries, tenant, project uuid.UUID, name string) error {
+	recovered, err := q.RecoverChannel(ctx, project, name)
+	if err == nil {
+		err = q.NoteChannelWorks(ctx, project, name, new(s.Now().UTC()))
+	}
+	if err != nil {
+		return fmt.Errorf("record that channel %s works: %w", name, err)
+	}
+	if recovered == 0 {
+		return nil
+	}
+	return audit.Record(ctx, q, entry("channel.recover", secret.Owner{TenantID: tenant, ProjectID: project}, name, nil, nil))
 }
 
 // channel sends a test message.

@@ -55,7 +55,7 @@ type Result struct {
 }
 
 // Test tries a connection of the subject's current project from the server: it signs in and reads,
-// and changes nothing. A channel receives a test message. Errors: Conflict for a kind without a
+// and changes nothing there. A channel receives a test message. Errors: Conflict for a kind without a
 // test. What fails is in the result.
 func (s *Service) Test(ctx context.Context, name string) (Result, error) {
 	subject, err := auth.Authorize(ctx, auth.SecretWrite)
@@ -82,6 +82,11 @@ func (s *Service) Test(ctx context.Context, name string) (Result, error) {
 	}
 	result := s.try(ctx, c, secrets)
 	err = db.Tx(ctx, s.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		if kind, _ := KindNamed(c.Kind); kind.Channel && result.OK {
+			if err := s.Works(ctx, q, row.TenantID, row.ProjectID, name); err != nil {
+				return err
+			}
+		}
 		return audit.Record(ctx, q, entry("connection.test", secret.Owner{TenantID: row.TenantID, ProjectID: row.ProjectID}, name, nil, map[string]any{"ok": result.OK}))
 	})
 	if err != nil {

@@ -244,26 +244,6 @@ func runDatasetRegister(cmd *cobra.Command, args []string) error {
 }
 
 func runDatasetAlias(cmd *cobra.Command, args []string) error {
-	c, err := newClient(cmd)
-	if err != nil {
-		return err
-	}
 	name, _, _ := strings.Cut(args[0], "@")
-	path := datasetPath(cmd, name) + "/aliases/" + url.PathEscape(args[1])
-	if cmd.Name() == "unalias" {
-		if err := c.call(cmd.Context(), http.MethodDelete, path, nil, nil); err != nil {
-			return err
-		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%s removed from %s\n", args[1], name)
-		return nil
-	}
-	_, version, err := versionArgument(args[0])
-	if err != nil {
-		return err
-	}
-	if err := c.call(cmd.Context(), http.MethodPut, path, contract.ModelAliasTarget{Version: version}, nil); err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s now refers to %s\n", args[1], args[0])
-	return nil
+	return changeAlias(cmd, datasetPath(cmd, name), args)
 }

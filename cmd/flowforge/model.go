@@ -244,12 +244,18 @@ func runModelDecide(cmd *cobra.Command, args []string) error {
 }
 
 func runModelAlias(cmd *cobra.Command, args []string) error {
+	name, _, _ := strings.Cut(args[0], "@")
+	return changeAlias(cmd, modelPath(name), args)
+}
+
+// changeAlias sets or removes an alias, args[1], of a version, args[0], of the entry at path.
+func changeAlias(cmd *cobra.Command, path string, args []string) error {
 	c, err := newClient(cmd)
 	if err != nil {
 		return err
 	}
 	name, _, _ := strings.Cut(args[0], "@")
-	path := modelPath(name) + "/aliases/" + url.PathEscape(args[1])
+	path += "/aliases/" + url.PathEscape(args[1])
 	if cmd.Name() == "unalias" {
 		if err := c.call(cmd.Context(), http.MethodDelete, path, nil, nil); err != nil {
 			return err

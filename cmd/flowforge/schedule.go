@@ -285,7 +285,7 @@ func runScheduleList(cmd *cobra.Command, _ []string) error {
 		q.Set("after", list.Next)
 	}
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
-		return printScheduleJSON(cmd.OutOrStdout(), all)
+		return printIndented(cmd.OutOrStdout(), all)
 	}
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tWORKFLOW\tRUNS\tNEXT RUN\tOWNER")
@@ -293,11 +293,4 @@ func runScheduleList(cmd *cobra.Command, _ []string) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", sc.Name, sc.Workflow, firesOf(sc), stateOf(sc), sc.Owner)
 	}
 	return table.Flush()
-}
-
-// printScheduleJSON prints v as indented JSON.
-func printScheduleJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
 }

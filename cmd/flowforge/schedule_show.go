@@ -41,7 +41,7 @@ func runScheduleShow(cmd *cobra.Command, args []string) error {
 	shown.Occurrences = list.Occurrences
 	out := cmd.OutOrStdout()
 	if asJSON, _ := cmd.Flags().GetBool("json"); asJSON {
-		return printScheduleJSON(out, shown)
+		return printIndented(out, shown)
 	}
 	printSchedule(out, shown.ScheduleBody)
 	printScheduleSettings(out, shown.ScheduleBody)

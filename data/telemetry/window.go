@@ -83,7 +83,8 @@ func (s *Service) stored(ctx context.Context, f *filter, span keySpan) ([]LogLin
 	return out, nil
 }
 
-// origin returns the time from which a page is looked for, and whether the log is large.
+// origin returns the time from which a page is looked for, and whether the log is large. It reads the numbers of lines
+// of each hour, and at most the times of one hour.
 func (s *Service) origin(ctx context.Context, f *filter, span keySpan) (at int64, large bool, err error) {
 	from := span.after
 	if span.desc {
@@ -97,10 +98,9 @@ func (s *Service) origin(ctx context.Context, f *filter, span keySpan) (at int64
 	}
 	var (
 		count       uint64
-		first, last int64
+		first, last time.Time // hours
 	)
-	err = s.store.conn.QueryRow(ctx, "SELECT count(), toUnixTimestamp64Micro(min(timestamp)), toUnixTimestamp64Micro(max(timestamp)) FROM logs WHERE execution_id = ?",
-		f.ExecutionID).Scan(&count, &first, &last)
+	err = s.store.conn.QueryRow(ctx, "SELECT sum(count), min(hour), max(hour) FROM logs_by_level WHERE execution_id = ?", f.ExecutionID).Scan(&count, &first, &last)
 	if err != nil || count < largeLog {
 		return 0, false, err
 	}
@@ -108,13 +108,33 @@ func (s *Service) origin(ctx context.Context, f *filter, span keySpan) (at int64
 	switch {
 	case from != nil:
 		return from.Time, true, nil
-	case span.desc && !f.To.IsZero():
-		return min(last, f.To.UnixMicro()), true, nil
+	case span.desc && !f.To.IsZero() && f.To.Before(last):
+		return f.To.UnixMicro(), true, nil
 	case span.desc:
-		return last, true, nil
-	case !f.From.IsZero():
-		return max(first, f.From.UnixMicro()), true, nil
+		at, err = s.store.edge(ctx, "max", f.ExecutionID, last)
+		if !f.To.IsZero() {
+			at = min(at, f.To.UnixMicro())
+		}
+		return at, true, err
+	case !f.From.IsZero() && f.From.After(first.Add(time.Hour)):
+		return f.From.UnixMicro(), true, nil
 	default:
-		return first, true, nil
+		at, err = s.store.edge(ctx, "min", f.ExecutionID, first)
+		if !f.From.IsZero() {
+			at = max(at, f.From.UnixMicro())
+		}
+		return at, true, err
 	}
+}
+
+// edge returns the first or the last time of a log within an hour: choose is min or max.
+func (st *store) edge(ctx context.Context, choose string, execution uuid.UUID, hour time.Time) (at int64, err error) {
+	err = st.conn.QueryRow(ctx, edgeQuery(choose), execution, hour.UnixMicro(), hour.Add(time.Hour).UnixMicro()).Scan(&at)
+	return at, err
+}
+
+// edgeQuery reads the granules of the hour alone, which the index of times finds.
+func edgeQuery(choose string) string {
+	return "SELECT toUnixTimestamp64Micro(" + choose + "(timestamp)) FROM logs WHERE execution_id = ?" +
+		" AND timestamp >= fromUnixTimestamp64Micro(?, 'UTC') AND timestamp < fromUnixTimestamp64Micro(?, 'UTC')"
 }

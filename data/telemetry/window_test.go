@@ -65,8 +65,15 @@ func TestPagesOfALargeLog(t *testing.T) {
 	}
 	assert.True(t, b.large.has(b.execution))
 
+	b.large = newLargeLogs()
+	at, large, err := b.origin(b.ctx, &filter{LogQuery: LogQuery{ExecutionID: b.execution}}, keySpan{desc: true})
+	require.NoError(t, err)
+	require.True(t, large)
+	require.Equal(t, lines[n-1].Time.UnixMicro(), at)
+	hour := lines[n-1].Time.Truncate(time.Hour)
+
 	var plan string
-	rows, err := b.store.conn.Query(b.ctx, "EXPLAIN indexes = 1 SELECT count(message) FROM logs WHERE execution_id = ? AND timestamp <= ?", b.execution, begin)
+	rows, err := b.store.conn.Query(b.ctx, "EXPLAIN indexes = 1 "+edgeQuery("max"), b.execution, hour.UnixMicro(), hour.Add(time.Hour).UnixMicro())
 	require.NoError(t, err)
 	for rows.Next() {
 		var line string

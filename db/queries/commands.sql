@@ -29,12 +29,6 @@ ORDER BY node_index LIMIT @max_rows;
 -- Counts the nodes of a project that wait for a user, and its open requests for stages of models.
 SELECT count_approvals(@project_id)::integer AS requested;
 
--- name: ExecutionsAwaitingApproval :many
--- Returns the executions in which every running node waits for a user.
-SELECT e.id FROM executions e
-WHERE e.id = ANY (@ids::uuid[]) AND e.status = 'RUNNING' AND e.running > 0
-    AND e.running = (SELECT count(*) FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL');
-
 -- name: ListPendingApprovals :many
 -- Returns the nodes of a project that wait for a user, oldest first.
 SELECT e.id AS execution_id, e.workflow_name, e.name AS execution_name, e.submitted_by_name, n.node_index, n.name, n.reason, n.started_at

@@ -52,8 +52,7 @@ WHERE e.project_id = @project_id
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
-        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (NOT @asking::bool OR e.awaiting_approval > 0)
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
 ORDER BY e.id DESC
@@ -70,8 +69,7 @@ WITH found AS (
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
-        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (NOT @asking::bool OR e.awaiting_approval > 0)
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -84,8 +82,7 @@ SELECT l.id FROM unnest(@named_workflows::uuid[]) AS w(id) CROSS JOIN LATERAL
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
-        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (NOT @asking::bool OR e.awaiting_approval > 0)
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows) AS l
@@ -97,8 +94,7 @@ UNION
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
-        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (NOT @asking::bool OR e.awaiting_approval > 0)
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -110,8 +106,7 @@ UNION
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
-        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (NOT @asking::bool OR e.awaiting_approval > 0)
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -132,8 +127,7 @@ WHERE e.project_id = @project_id
         OR (e.id >= @id_least::uuid AND e.id <= @id_most::uuid))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR (e.running > 0 AND EXISTS (
-        SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.state = 'RUNNING' AND n.reason ->> 'code' = 'APPROVAL')))
+    AND (NOT @asking::bool OR e.awaiting_approval > 0)
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'));
 
@@ -251,7 +245,7 @@ WITH fence AS (
     UPDATE executions SET
         status = @status, started_at = sqlc.narg('started_at'), finished_at = sqlc.narg('finished_at'),
         error = sqlc.narg('error'), outputs = sqlc.narg('outputs'), reason = sqlc.narg('reason'),
-        total = @total, pending = @pending, ready = @ready, queued = @queued, running = @running, retrying = @retrying,
+        total = @total, pending = @pending, ready = @ready, queued = @queued, running = @running, awaiting_approval = @awaiting_approval, retrying = @retrying,
         succeeded = @succeeded, failed = @failed, skipped = @skipped, cancelled = @cancelled,
         levels_done = @levels_done, event_seq = event_seq + jsonb_array_length(@events::jsonb),
         lease_until = CASE WHEN sqlc.narg('finished_at')::timestamptz IS NULL

@@ -1,10 +1,10 @@
 -- name: ChildStates :many
 -- Counts the children of expanded nodes by state.
-SELECT p.node_index AS parent, c.state, count(*)::int AS count
+SELECT p.node_index AS parent, shown_state(c.state, c.reason) AS state, count(*)::int AS count
 FROM nodes p
 JOIN nodes c ON c.execution_id = p.execution_id AND c.node_index >= p.first_child AND c.node_index < p.first_child + p.child_count
 WHERE p.execution_id = @execution_id AND p.node_index = ANY (@parents::int[])
-GROUP BY p.node_index, c.state;
+GROUP BY p.node_index, 2;
 
 -- name: ChildFailures :many
 -- Returns the failures in a range of indexes, most frequent first. Messages that differ only

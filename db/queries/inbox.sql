@@ -61,6 +61,13 @@ SELECT coalesce(
     '00000000-0000-0000-0000-000000000000')::uuid AS user_id
 FROM catalogue_entries c WHERE c.id = @id;
 
+-- name: InboxChannelEditor :one
+-- Returns who last changed the connection of a channel.
+SELECT l.actor_id::uuid AS user_id FROM audit_log l
+WHERE l.object_kind = 'connection' AND l.object_id = @name AND l.project_id = @project_id::uuid AND l.actor_id IS NOT NULL
+    AND l.action IN ('connection.create', 'connection.change')
+ORDER BY l.id DESC LIMIT 1;
+
 -- name: InboxMembers :many
 -- Returns the users with one of the roles on a project, its team or a department.
 SELECT DISTINCT m.user_id FROM tenancy_nodes p
@@ -93,12 +100,12 @@ VALUES (@id, @user_id, @tenant_id, @project_id, @event, @occurrence, @subject, s
 ON CONFLICT ON CONSTRAINT inbox_items_once_key DO NOTHING;
 
 -- name: SettleInboxQuestion :exec
--- Marks what waited for an answer as read for all its recipients.
+-- Marks what waited for an answer, or for a repair, as read for all its recipients.
 UPDATE inbox_items SET read_at = coalesce(read_at, @now::timestamptz), resolution = @resolution,
     mail_state = CASE WHEN mail_state = 'PENDING' THEN 'SKIPPED' ELSE mail_state END, mail_due_at = NULL
 WHERE resolution = '' AND at <= @at
     AND (event = 'approval.waiting' AND execution_id = sqlc.narg(execution_id) AND node = @node
-        OR event = 'model.requested' AND @prefix::text <> '' AND starts_with(occurrence, @prefix));
+        OR event IN ('model.requested', 'channel.failing') AND @prefix::text <> '' AND starts_with(occurrence, @prefix));
 
 -- name: SettleInboxApprovals :exec
 -- Does the same for the nodes that ended without an answer in a range of the feed, and for those of

@@ -1,7 +1,7 @@
 -- name: CountLiveWork :many
 -- Returns the number of live executions and the states of their nodes, by tenant.
 SELECT t.name AS tenant, e.status, count(*) AS executions, sum(e.pending)::bigint AS pending, sum(e.ready)::bigint AS ready,
-    sum(e.queued)::bigint AS queued, sum(e.running)::bigint AS running, sum(e.retrying)::bigint AS retrying
+    sum(e.queued)::bigint AS queued, sum(e.running - e.awaiting_approval)::bigint AS running, sum(e.awaiting_approval)::bigint AS awaiting_approval, sum(e.retrying)::bigint AS retrying
 FROM executions e JOIN tenancy_nodes t ON t.id = e.tenant_id
 WHERE e.status IN ('PENDING', 'RUNNING', 'PAUSED')
 GROUP BY t.name, e.status

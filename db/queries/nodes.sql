@@ -29,7 +29,7 @@ WHERE execution_id = @execution_id AND node_index = ANY (@node_indexes::int[]);
 -- name: ListNodes :many
 SELECT * FROM nodes n
 WHERE n.execution_id = @execution_id AND n.node_index > @after_index AND n.changed_seq > @changed_after
-    AND (cardinality(@states::text[]) = 0 OR n.state = ANY (@states::text[]))
+    AND (cardinality(@states::text[]) = 0 OR shown_state(n.state, n.reason) = ANY (@states::text[]))
     AND (cardinality(@indexes::int[]) = 0 OR n.node_index = ANY (@indexes::int[]))
     AND (sqlc.narg('query')::text IS NULL OR n.name ILIKE sqlc.narg('query')
         OR @everywhere::bool AND (n.item::text ILIKE sqlc.narg('query') OR n.error->>'message' ILIKE sqlc.narg('query')))

@@ -79,6 +79,20 @@ INSERT INTO notification_channels AS c (project_id, name, failures, failed_at, e
 ON CONFLICT (project_id, name) DO UPDATE SET failures = c.failures + 1, failed_at = excluded.failed_at, error = excluded.error,
     open_until = CASE WHEN c.failures + 1 >= @opens_after::integer THEN @open_until::timestamptz ELSE c.open_until END;
 
+-- name: ReportChannel :execrows
+-- Marks the failures of a channel as reported, after some failures in a row or a refused message.
+UPDATE notification_channels SET reported = true
+WHERE project_id = @project_id AND name = @name AND NOT reported AND failures > 0 AND (@refused::boolean OR failures >= @reports_after::integer);
+
+-- name: RecoverChannel :execrows
+-- Ends the reported failures of a channel.
+UPDATE notification_channels SET reported = false WHERE project_id = @project_id AND name = @name AND reported;
+
+-- name: CountFailingChannels :one
+SELECT count(*) FROM notification_channels c
+JOIN connections k ON k.project_id = c.project_id AND k.name = c.name
+WHERE c.project_id = @project_id AND c.failures > 0;
+
 -- name: ListNotifications :many
 SELECT sqlc.embed(n), c.open_until FROM notifications n LEFT JOIN notification_channels c ON c.project_id = n.project_id AND c.name = n.channel
 WHERE n.project_id = @project_id
@@ -145,11 +159,15 @@ CROSS JOIN LATERAL (
 WHERE e.id = @id AND e.purpose = 'WORK' AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id);
 
 -- name: WaitingExecutions :many
--- Returns executions of a project that were launched before a time and of which no node has started, by ID. Runs
--- of sweeps and executions that list options are left out.
-SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at
+-- Returns executions of a project that have waited since an interval and of which no node has started, by ID. An
+-- execution waits since its launch, or since it was last continued after a pause. Runs of sweeps and executions that
+-- list options are left out.
+SELECT e.id, e.tenant_id, e.project_id, e.workflow_name, e.version, e.name, e.submitted_by_name, e.created_at, w.since
 FROM executions e
-WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING') AND e.created_at <= @before AND e.created_at >= @since
+CROSS JOIN LATERAL (
+    SELECT greatest(e.created_at, (SELECT max(v.at) FROM events v WHERE v.execution_id = e.id AND v.kind = 'execution.unpaused'))::timestamptz AS since
+) w
+WHERE e.project_id = @project_id AND e.id > @after AND e.status IN ('PENDING', 'RUNNING') AND w.since <= @before::timestamptz AND w.since >= @since::timestamptz
     AND e.running + e.retrying + e.succeeded + e.failed + e.skipped + e.cancelled = 0 AND e.purpose = 'WORK'
     AND NOT EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = e.id)
 ORDER BY e.id LIMIT @row_limit;

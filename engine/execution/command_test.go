@@ -3,6 +3,7 @@ package execution_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,12 +74,25 @@ func TestApproval(t *testing.T) {
 	id := b.launch(fmt.Sprintf(approvals, 0, "1h", ""), nil)
 	b.untilNode(id, "ask", dag.Running)
 	require.Equal(t, execution.ReasonApproval, b.node(id, "ask").Reason.Code)
-	err := b.command(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("7")}})
+	waits, err := b.engine.Reader.Get(b.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, query.Counts{Total: 2, Asking: 1, Pending: 1}, waits.Counts, "a node that waits for a user does not run")
+	require.True(t, waits.AwaitsApproval())
+	for state, want := range map[string]int{execution.ReasonApproval: 1, "RUNNING": 0} {
+		nodes, _, err := b.engine.Reader.Nodes.List(b.ctx, id, query.NodeFilter{States: []dag.State{dag.State(state)}})
+		require.NoError(t, err)
+		require.Len(t, nodes, want, state)
+	}
+	page, err := b.engine.Reader.List(b.ctx, query.Filter{AwaitingApproval: true, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, page.Executions, 1)
+	err = b.command(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("7")}})
 	require.Equal(t, "answer.rate", apperr.FieldsOf(err)[0].Path)
 	require.NoError(t, b.command(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("0.5")}}))
 	e := b.finish(id)
 	require.Equal(t, query.Succeeded, e.Status, "%+v", e.Error)
 	require.Equal(t, json.Number("0.5"), e.Outputs["rate"])
+	require.Equal(t, query.Counts{Total: 2, Succeeded: 2}, e.Counts)
 	require.Contains(t, b.node(id, "ask").Reason.Message, "Approved by")
 
 	id = b.launch(fmt.Sprintf(approvals, 1, "1h", ""), nil)
@@ -94,6 +108,37 @@ func TestApproval(t *testing.T) {
 	require.Equal(t, json.Number("0.25"), e.Outputs["rate"])
 	id = b.launch(fmt.Sprintf(approvals, 3, "200ms", ""), nil)
 	require.Equal(t, "timeout", b.finish(id).Error.Code)
+}
+
+// TestTheMessageOfAnApproval: the user sees the values about which they decide, not the tags.
+func TestTheMessageOfAnApproval(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const document = `
+name: release
+version: 1.0.0
+inputs: [{name: model, type: String, required: true}, {name: note, type: "Optional<String>"}]
+operators:
+  - {name: measure, type: shell, outputs: [{name: loss, type: Float}], code: {script: echo 0.25}}
+  - name: ask
+    type: approval
+    inputs: [{name: model, from: inputs.model}, {name: note, from: inputs.note}, {name: loss, from: measure.loss}, {name: worst, type: List<Integer>, value: [3, 5]}, {name: limit, type: Integer, value: 0}]
+    approval: {message: "Release {{model}}? Loss {{ loss * 2 }}, worst {{worst}}.{{note}}%s"}
+`
+	id := b.launch(fmt.Sprintf(document, ""), map[string]any{"model": "digits@2"})
+	b.untilNode(id, "ask", dag.Running)
+	const message = "Release digits@2? Loss 0.5, worst [3,5]."
+	require.Equal(t, message, b.node(id, "ask").Reason.Message)
+	list, err := b.engine.Reader.Approvals.OfExecution(b.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, message, list[0].Message)
+	require.NoError(t, b.command(id, "ask", execution.NodeCommand{Command: execution.CommandApprove}))
+	require.Equal(t, query.Succeeded, b.finish(id).Status)
+
+	id = b.launch(strings.ReplaceAll(fmt.Sprintf(document, " {{ int(model) }}"), "1.0.0", "1.0.1"), map[string]any{"model": "digits@2"})
+	e := b.finish(id)
+	require.Equal(t, query.Failed, e.Status)
+	require.Contains(t, e.Error.Message, "The message of the approval cannot be written. ")
 }
 
 func TestSkipSucceedRetryHold(t *testing.T) {

@@ -1,8 +1,10 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/flowforge/flowforge/db"
@@ -23,8 +25,9 @@ const (
 type commands struct {
 	feature
 
-	last   int64 // the latest command that was loaded
-	paused bool  // by a user
+	last   int64            // the latest command that was loaded
+	paused bool             // by a user
+	open   map[int]struct{} // nodes that wait for a user, and some that no longer do
 
 	part commandsPart
 }
@@ -260,16 +263,42 @@ func commandReason(c db.NodeCommand) *query.Reason {
 // ReasonByHand is the code of a node that a user marked as succeeded.
 const ReasonByHand = "BY_HAND"
 
-// await makes node i wait for a user.
-func (cs *commands) await(i int, now time.Time) {
-	n := cs.loop.move(i, dag.Running)
-	text := n.op.Approval.Message
-	if text == "" {
-		text = "Waiting for approval."
+// await makes node i wait for a user. If a tag of the message has no value, the node fails: the user would decide
+// about something unknown.
+func (cs *commands) await(ctx context.Context, i int, now time.Time) {
+	text, err := cs.question(ctx, i)
+	if cs.loop.cannotRead(err) {
+		return
 	}
-	n.reason = &query.Reason{Code: ReasonApproval, Message: text}
+	if err != nil {
+		n := &cs.loop.nodes[i]
+		cs.loop.ends.failNode(i, now, &query.Failure{Code: "approval", Message: clean("The message of the approval cannot be written. "+sentence(err), maxMessage), Node: n.name, Attempt: n.attempt})
+		return
+	}
+	cs.loop.move(i, dag.Running).reason = &query.Reason{Code: ReasonApproval, Message: text}
+	cs.open[i] = struct{}{}
 	cs.setDeadline(i)
 	cs.loop.batch.nodeEvent(i, now, query.EventNodeWaiting, text, map[string]any{"code": ReasonApproval})
+}
+
+// awaiting counts the nodes that wait for a user.
+func (cs *commands) awaiting() int {
+	maps.DeleteFunc(cs.open, func(i int, _ struct{}) bool { return cs.loop.progress.State(i) != dag.Running })
+	return len(cs.open)
+}
+
+// question returns the message of the approval of node i, with the values of its tags.
+func (cs *commands) question(ctx context.Context, i int) (text string, err error) {
+	op := cs.loop.operator(i)
+	if op.Tags != nil {
+		text, err = cs.loop.values.at(ctx, i).text(op.Approval.Message, false)
+	} else {
+		var given map[string]any
+		if given, err = cs.loop.values.ofTags(ctx, i); err == nil {
+			text, err = op.Approval.Question(given)
+		}
+	}
+	return cmp.Or(clean(text, maxMessage), "Waiting for approval."), err
 }
 
 // setDeadline sets the timer of a node that waits for a user.

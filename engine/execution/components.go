@@ -80,7 +80,7 @@ func newComponents(l *loop) components {
 	c := components{
 		admission: &admission{feature: f}, artifacts: &artifactOutputs{feature: f}, batch: &batch{feature: f},
 		breakers: &breakers{feature: f}, budgets: &retryBudgets{feature: f}, cache: &cacheLookups{feature: f},
-		commands: &commands{feature: f}, deadLetters: &deadLetters{feature: f}, launches: &launches{feature: f},
+		commands: &commands{feature: f, open: map[int]struct{}{}}, deadLetters: &deadLetters{feature: f}, launches: &launches{feature: f},
 		locks: &locks{feature: f}, metrics: &metrics{feature: f}, orders: &nodeOrders{feature: f}, origins: &origins{feature: f},
 		preemption: &preemption{feature: f}, reports: &reports{feature: f}, serving: &serving{feature: f}, streams: &streams{feature: f},
 	}

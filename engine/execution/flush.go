@@ -132,7 +132,8 @@ func (b *batch) flushParams() db.FlushExecutionParams {
 		Status:   string(b.shown()), StartedAt: b.loop.row.StartedAt, FinishedAt: b.loop.row.FinishedAt, Outputs: b.loop.row.Outputs,
 		Total:   int32(p.Size()), //nolint:gosec // at most maxNodes
 		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),
-		Retrying: count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
+		AwaitingApproval: int32(b.loop.commands.awaiting()), //nolint:gosec // at most maxNodes
+		Retrying:         count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
 		Skipped: count(dag.Skipped), Cancelled: count(dag.Cancelled),
 		LevelsDone: int32(p.LevelsDone()), //nolint:gosec // at most the number of nodes
 		Nodes:      recordSet(nodes),

@@ -169,6 +169,7 @@ func (ld *loader) restoreNode(i int, state dag.State) {
 		l.launches.markUncertain(i)
 	case dag.Running:
 		if l.operator(i).Type == workflow.TypeApproval && !l.groups.fansOut(i) {
+			l.commands.open[i] = struct{}{}
 			l.commands.setDeadline(i)
 		}
 		if l.operator(i).Awaits() && !l.groups.fansOut(i) {

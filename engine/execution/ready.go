@@ -95,7 +95,7 @@ func (rn *readyNodes) beginAlone(ctx context.Context, i int, now time.Time) {
 	case l.groups.expands(i):
 		l.groups.expand(ctx, i, now)
 	case n.op.Type == workflow.TypeApproval:
-		l.commands.await(i, now)
+		l.commands.await(ctx, i, now)
 	case n.op.Awaits():
 		l.sensors.begin(ctx, i, now)
 	default:

@@ -3,7 +3,6 @@ package execution
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
@@ -210,7 +209,7 @@ func (sn *sensors) look(ctx context.Context, i int, now time.Time) {
 // and the reason for the wait.
 func (sn *sensors) check(ctx context.Context, i int, now time.Time) (values map[string]any, next time.Time, text string, err error) {
 	s := sn.sensor(i)
-	given, err := sn.inputs(ctx, i)
+	given, err := sn.loop.values.ofTags(ctx, i)
 	if err != nil {
 		return nil, now, "", err
 	}
@@ -226,20 +225,6 @@ func (sn *sensors) check(ctx context.Context, i int, now time.Time) (values map[
 	}
 	values, text, err = sn.execution(ctx, s.Execution, given)
 	return values, now.Add(s.Pause(sn.polling(i).Polls + 1)), text, err
-}
-
-func (sn *sensors) inputs(ctx context.Context, i int) (map[string]any, error) {
-	op := sn.loop.operator(i)
-	given := map[string]any{}
-	maps.Copy(given, op.Parameters)
-	for _, in := range op.Inputs {
-		value, err := sn.loop.values.typedWith(ctx, i, in, given)
-		if err != nil {
-			return nil, err
-		}
-		given[in.Name] = value
-	}
-	return given, nil
 }
 
 // execution looks for the execution that a node waits for.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -143,6 +144,21 @@ func (vs *nodeValues) typed(ctx context.Context, i int, in workflow.Input) (any,
 	case workflow.SourceLiteral, workflow.SourceInput, workflow.SourceFuture, workflow.SourceTags:
 	}
 	return value, nil
+}
+
+// ofTags returns the parameters and the inputs of the operator of node i, which the tags of its texts read.
+func (vs *nodeValues) ofTags(ctx context.Context, i int) (map[string]any, error) {
+	op := vs.loop.operator(i)
+	given := map[string]any{}
+	maps.Copy(given, op.Parameters)
+	for _, in := range op.Inputs {
+		value, err := vs.typedWith(ctx, i, in, given)
+		if err != nil {
+			return nil, err
+		}
+		given[in.Name] = value
+	}
+	return given, nil
 }
 
 // graphInputs returns the inputs of the graph g that node i runs.

@@ -13,6 +13,7 @@ const (
 	ScheduleFailed notify.Event = "schedule.failed"        // an execution that a schedule launched
 	SweepEnded     notify.Event = "sweep.ended"
 	ModelRequest   notify.Event = "model.requested" // someone requests another stage
+	ChannelFailing notify.Event = "channel.failing" // does not accept messages
 )
 
 // Mode is where a person is notified of an event.
@@ -52,10 +53,11 @@ const (
 	Questions  Group = "approvals" // what waits for an answer
 	Schedules  Group = "schedules"
 	Models     Group = "models"
+	Channels   Group = "channels"
 )
 
 // Groups returns all groups in display order.
-func Groups() []Group { return []Group{Questions, Executions, Schedules, Models} }
+func Groups() []Group { return []Group{Questions, Executions, Schedules, Models, Channels} }
 
 // Description is an event for people.
 type Description struct {
@@ -87,6 +89,7 @@ func Events() []Description {
 		{notify.TriggerPaused, Schedules, "Trigger paused", "FlowForge turns off your trigger after failed polls.", both},
 		{notify.TriggerFailed, Schedules, "Trigger failed", "Your trigger could not launch its workflow for an event. Sent only once until an event launches the workflow again.", both},
 		{notify.StageChanged, Models, "Model stage changed", "Another person moves a model that you registered, or a model of your project, to another stage.", inbox},
+		{ChannelFailing, Channels, "Channel failing", "A channel that you can edit refuses a message, or fails five times in a row. Sent only once until the channel accepts a message again.", both},
 	}
 }
 

@@ -58,6 +58,19 @@ func (s *Service) Channels(ctx context.Context) ([]Channel, error) {
 	return list, nil
 }
 
+// Failing counts the channels of the current project that did not accept their last message.
+func (s *Service) Failing(ctx context.Context) (int, error) {
+	subject, err := reader(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := s.queries.CountFailingChannels(ctx, subject.ProjectID)
+	if err != nil {
+		return 0, fmt.Errorf("count failing channels: %w", err)
+	}
+	return int(n), nil
+}
+
 // isChannel reports whether a project has a connection that receives messages.
 func isChannel(ctx context.Context, q *db.Queries, project uuid.UUID, name string) (bool, error) {
 	row, err := q.GetConnection(ctx, project, name)

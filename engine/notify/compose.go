@@ -32,7 +32,7 @@ func ExecutionName(id uuid.UUID, name string) string {
 
 func (s *Service) waitingMessage(row db.WaitingExecutionsRow, now time.Time) message.Message {
 	return message.Message{
-		Level: message.Warning, Title: fmt.Sprintf("%s has waited for %s", ExecutionTitle(row.WorkflowName, row.Name), units.Duration(now.Sub(row.CreatedAt))), Text: "No node of the execution has started.",
+		Level: message.Warning, Title: fmt.Sprintf("%s has waited for %s", ExecutionTitle(row.WorkflowName, row.Name), units.Duration(now.Sub(row.Since))), Text: "No node of the execution has started.",
 		URL: s.executionURL(row.ID), Incident: "waiting/" + row.ID.String(),
 		Facts: []message.Fact{{Name: "Execution", Value: ExecutionName(row.ID, row.Name)}, {Name: "Version", Value: row.Version}, {Name: "Launched by", Value: row.SubmittedByName}},
 		Data:  map[string]any{"execution_id": row.ID, "workflow": row.WorkflowName, "version": row.Version, "submitted_by": row.SubmittedByName, "created_at": row.CreatedAt},

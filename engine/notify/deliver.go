@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/flowforge/flowforge/access/audit"
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/message"
@@ -154,7 +156,7 @@ func (s *Service) attempt(ctx context.Context, row db.Notification) error {
 	if _, err := s.queries.SettleNotification(ctx, p); err != nil {
 		return fmt.Errorf("settle notification %s: %w", row.ID, err)
 	}
-	return s.noteChannel(ctx, row, failed, now)
+	return noteChannel(ctx, s.config, row, failed, now)
 }
 
 // next returns the state of a message after a failed attempt.
@@ -185,19 +187,26 @@ func outsideQuiet(ctx context.Context, q *db.Queries, rule uuid.UUID, due time.T
 
 // noteChannel records whether the channel works. Every failure counts, including a final one: a
 // revoked address responds with 404.
-func (s *Service) noteChannel(ctx context.Context, row db.Notification, failed *message.SendError, now time.Time) error {
-	var err error
-	if failed == nil {
-		err = s.queries.NoteChannelWorks(ctx, row.ProjectID, row.Channel, &now)
-	} else {
-		err = s.queries.NoteChannelFails(ctx, db.NoteChannelFailsParams{
+func noteChannel(ctx context.Context, c Config, row db.Notification, failed *message.SendError, now time.Time) error {
+	return db.Tx(ctx, c.Pool, func(_ pgx.Tx, q *db.Queries) error {
+		if failed == nil {
+			return c.Channels.Works(ctx, q, row.TenantID, row.ProjectID, row.Channel)
+		}
+		err := q.NoteChannelFails(ctx, db.NoteChannelFailsParams{
 			ProjectID: row.ProjectID, Name: row.Channel, Now: &now, Error: failed.Reason, OpensAfter: opensAfter, OpenUntil: now.Add(opensFor),
 		})
-	}
-	if err != nil {
-		return fmt.Errorf("note channel %s: %w", row.Channel, err)
-	}
-	return nil
+		if err != nil {
+			return fmt.Errorf("note channel %s: %w", row.Channel, err)
+		}
+		first, err := q.ReportChannel(ctx, row.ProjectID, row.Channel, failed.Permanent, opensAfter)
+		if err != nil || first == 0 {
+			return err
+		}
+		return audit.Record(ctx, q, audit.Entry{
+			Action: "channel.fail", Kind: "connection", ID: row.Channel, Name: row.Channel, TenantID: row.TenantID, ProjectID: row.ProjectID,
+			New: map[string]any{"error": failed.Reason},
+		})
+	})
 }
 
 func (s *Service) send(ctx context.Context, row db.Notification) (string, *message.SendError) {

@@ -17,11 +17,13 @@ import (
 	"github.com/flowforge/flowforge/db"
 )
 
-// Channels finds channels and describes connections.
+// Channels finds channels and records that they work.
 type Channels interface {
 	// Channel returns a connection as a channel, for the engine. It returns apperr.NotFound and
 	// apperr.Conflict for what is no channel.
 	Channel(ctx context.Context, project uuid.UUID, name string) (message.Channel, error)
+	// Works records that a channel accepted a message.
+	Works(ctx context.Context, q *db.Queries, tenant, project uuid.UUID, name string) error
 }
 
 // Config configures a Service. Pool, Channels, Dialer and PublicURL are required.

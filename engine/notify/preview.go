@@ -109,6 +109,11 @@ func (s *Service) SendTest(ctx context.Context, t Template, channel string) (Tes
 	if err != nil {
 		result.Detail = err.Error()
 	}
+	if result.OK {
+		if err := s.config.Channels.Works(ctx, s.queries, subject.TenantID, subject.ProjectID, channel); err != nil {
+			return result, err
+		}
+	}
 	record := templateEntry("notification_template.test", t, subject.TenantID, subject.ProjectID, nil, map[string]any{"channel": channel, "accepted": result.OK})
 	if err := audit.Record(ctx, s.queries, record); err != nil {
 		return result, fmt.Errorf("record the test message: %w", err)

@@ -114,16 +114,16 @@ func (s *Service) emitNew(ctx context.Context, rule activeRule, found []occurren
 	return nil
 }
 
+// watchWaiting stores the messages about executions that have waited for too long. Those that already waited when
+// the rule was created or turned on are among them: they still wait.
 func (s *Service) watchWaiting(ctx context.Context, rule activeRule) error {
-	now := s.now()
-	before := now.Add(-time.Duration(rule.WaitingSeconds) * time.Second)
-	since := later(rule.since(Waiting), now.Add(-lookBack))
+	now, limit := s.now(), time.Duration(rule.WaitingSeconds)*time.Second
 	read := func(after *db.WaitingExecutionsRow) ([]db.WaitingExecutionsRow, error) {
 		var id uuid.UUID
 		if after != nil {
 			id = after.ID
 		}
-		rows, err := s.queries.WaitingExecutions(ctx, db.WaitingExecutionsParams{ProjectID: rule.ProjectID, After: id, Before: before, Since: since, RowLimit: watchPage})
+		rows, err := s.queries.WaitingExecutions(ctx, db.WaitingExecutionsParams{ProjectID: rule.ProjectID, After: id, Before: now.Add(-limit), Since: now.Add(-lookBack), RowLimit: watchPage})
 		if err != nil {
 			return nil, fmt.Errorf("find waiting executions: %w", err)
 		}
@@ -131,7 +131,8 @@ func (s *Service) watchWaiting(ctx context.Context, rule activeRule) error {
 	}
 	return eachPage(ctx, s, rule, read, func(row db.WaitingExecutionsRow) occurrence {
 		return occurrence{
-			key: "waiting/" + row.ID.String(), project: row.ProjectID, tenant: row.TenantID, workflow: row.WorkflowName, at: row.CreatedAt, events: []Event{Waiting},
+			key: fmt.Sprintf("waiting/%s/%d", row.ID, row.Since.UnixMicro()), project: row.ProjectID, tenant: row.TenantID, workflow: row.WorkflowName,
+			at: later(row.Since.Add(limit), rule.since(Waiting)), events: []Event{Waiting},
 			compose: func(Event) message.Message { return s.waitingMessage(row, now) },
 		}
 	})

@@ -35,6 +35,7 @@ const (
 
 // cursor identifies the last response of an address.
 type cursor struct {
+	Address  string `json:"address,omitempty"` // a connection can lead to another one without a change of the trigger
 	Present  bool   `json:"present"`
 	ETag     string `json:"etag,omitempty"`
 	Modified string `json:"modified,omitempty"` // Last-Modified, if there is no ETag
@@ -61,15 +62,22 @@ func (p *poll) http(ctx context.Context) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+	// A response of another address is no change: the poll starts again, as after the trigger is turned on.
+	if was.Address != "" && was.Address != address {
+		was, first, p.state.Baseline = cursor{}, true, true
+	}
 	r, err := p.request(ctx, address, header, was)
 	if err != nil {
 		return found{}, err
 	}
 	p.config.Crash("poll.requested")
+	r.Address = address
 	if r.unchanged {
-		return found{status: "No change"}, nil
+		r.cursor, r.Address = was, address
 	}
 	f := found{status: "No change"}
+	moved := r.cursor != was
+	was.Address = address
 	changed := r.cursor != was
 	event := changed && r.Present
 	if p.condition.HTTP.When == Appears {
@@ -88,7 +96,7 @@ func (p *poll) http(ctx context.Context) (found, error) {
 			f.status = "Appeared"
 		}
 		return f, p.changed(ctx, address, r)
-	case changed || first:
+	case moved || first:
 		if first && r.Present {
 			f.status = "Waiting for the first change"
 		}

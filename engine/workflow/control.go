@@ -109,13 +109,6 @@ const (
 // DefaultDepth is the default nesting limit of graphs, recursion included.
 const DefaultDepth = 50
 
-// Approval makes an operator wait for a user.
-type Approval struct {
-	Message string
-	Form    typeregistry.Schema // what the user fills in; its fields are the operator's outputs
-	Default map[string]any      // the answer after the timeout; nil: the operator fails then
-}
-
 // Depth is the nesting limit of graphs.
 func (d *Definition) Depth() int { return cmp.Or(d.MaxDepth, DefaultDepth) }
 

@@ -357,22 +357,35 @@ func (l *linker) httpTags(op *Operator, text, path string, names []string, secre
 
 // httpNames checks that an expression reads only names, whose values can be part of a request.
 func (l *linker) httpNames(op *Operator, e *expression.Expression, path string, names []string, secrets bool) {
+	for _, in := range l.tagInputs(op, e, path, names) {
+		switch {
+		case in.Type == nil:
+		case in.Type.IsBlob():
+			l.add(path, "The input %s is a file, which cannot be part of a request.", in.Name)
+		case !secrets && in.Type.HoldsSecret():
+			l.add(path, "The input %s is a secret. Logs show addresses, so use it only in headers and the body.", in.Name)
+		}
+	}
+}
+
+// tagInputs checks that an expression reads only names, and returns the inputs of the operator among them.
+func (l *linker) tagInputs(op *Operator, e *expression.Expression, path string, names []string) (read []Input) {
 	if e == nil {
-		return
+		return nil
 	}
 	for _, r := range e.References() {
 		name := r.Path[0]
-		if !slices.Contains(names, name) {
-			l.add(path, "%q is not an input of the operator.%s", shorten(name, 60), suggestion(name, names))
-			continue
-		}
 		at := slices.IndexFunc(op.Inputs, func(in Input) bool { return in.Name == name })
 		switch {
-		case at < 0 || op.Inputs[at].Type == nil:
-		case op.Inputs[at].Type.IsBlob():
-			l.add(path, "The input %s is a file, which cannot be part of a request.", name)
-		case !secrets && op.Inputs[at].Type.HoldsSecret():
-			l.add(path, "The input %s is a secret. Logs show addresses, so use it only in headers and the body.", name)
+		case slices.Contains(names, name):
+			if at >= 0 {
+				read = append(read, op.Inputs[at])
+			}
+		case name == NameInputs && len(r.Path) > 1:
+			l.add(path, "A tag reads the inputs of its operator. Add the input {name: %[1]s, from: inputs.%[1]s} to the operator, and write {{%[1]s}}.", shorten(r.Path[1], 60))
+		default:
+			l.add(path, "%q is not an input of the operator.%s", shorten(name, 60), suggestion(name, names))
 		}
 	}
+	return read
 }

@@ -80,6 +80,7 @@ func (l *linker) operator(op *Operator, path string) {
 	l.sql(op, path)
 	l.http(op, path)
 	l.sensor(op, path)
+	l.approval(op, path)
 	linkGRPC(l, op, path)
 	l.names(op.condition, path+".when", op.Foreach != nil)
 	op.whenOfItem = op.condition != nil && readsItem(op.condition)

@@ -190,8 +190,8 @@ func (h *Pages) renderCommand(w http.ResponseWriter, r *http.Request, status int
 	}
 	id, node := c.e.ID.String(), c.node.Name
 	heading, lead := fmt.Sprintf(c.text.title, node), c.text.lead
-	if c.name == "answer" && c.node.Operator.Approval.Message != "" {
-		lead = c.node.Operator.Approval.Message
+	if c.name == "answer" && c.node.Operator.Approval.Message != "" && c.node.Reason != nil {
+		lead = c.node.Reason.Message // the message with the values of its tags
 	}
 	back := views.NodeURL(id, node)
 	page := views.CommandPage{

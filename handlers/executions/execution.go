@@ -79,13 +79,10 @@ func (x *executionView) viewChoices() []ui.Choice {
 // awaiting approval, so is the execution.
 func (x *executionView) wholeHead(ctx context.Context) (views.ExecutionHead, error) {
 	head := x.head()
-	awaitingApproval, err := x.h.Executions.Approvals.Awaiting(ctx, []query.Execution{x.Execution})
-	if err != nil {
-		return head, err
-	}
-	if awaitingApproval[x.ID] {
+	if x.AwaitsApproval() {
 		head.State = ui.AwaitingApproval
 	}
+	var err error
 	head.Wait, err = x.waitOfAll(ctx)
 	return head, err
 }
@@ -162,6 +159,9 @@ func cancelText(c query.Counts) string {
 	var parts []string
 	if n := c.Running + c.Queued; n > 0 {
 		parts = append(parts, units.Plural(n, "running node is stopped", "running nodes are stopped"))
+	}
+	if c.Asking > 0 {
+		parts = append(parts, units.Plural(c.Asking, "approval is no longer needed", "approvals are no longer needed"))
 	}
 	if n := c.Pending + c.Ready + c.Retrying; n > 0 {
 		parts = append(parts, units.Plural(n, "waiting node does not start", "waiting nodes do not start"))

@@ -13,8 +13,8 @@ import (
 	"github.com/flowforge/flowforge/views/ui"
 )
 
-// omitted is the displayed state of a node that could not run. SKIPPED is a node whose own
-// condition was not met.
+// omitted is the displayed state of a skipped node that could not run, and has its own icon. SKIPPED is a node whose
+// own condition was not met.
 const omitted = "OMITTED"
 
 // shownState is the displayed state of a node.
@@ -50,7 +50,7 @@ func (x *executionView) liveGroups() []query.Node {
 // stateCounts are counts in the order of bars.
 func stateCounts(c query.ChildCounts, url func(state string) string) []ui.Count {
 	var counts []ui.Count
-	for _, s := range []dag.State{dag.Succeeded, dag.Running, dag.Retrying, dag.Failed, dag.Queued, dag.Ready, dag.Pending, dag.Skipped, dag.Cancelled} {
+	for _, s := range []dag.State{dag.Succeeded, dag.Running, ui.AwaitingApproval, dag.Retrying, dag.Failed, dag.Queued, dag.Ready, dag.Pending, dag.Skipped, dag.Cancelled} {
 		if c[s] == 0 {
 			continue
 		}

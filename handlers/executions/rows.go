@@ -38,10 +38,6 @@ type Rows struct {
 // Of are the rows of a list. Each has its result, and the inputs in which it differs from
 // other executions of its workflow on the page.
 func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) ([]views.ExecutionRow, error) {
-	awaitingApproval, err := h.Executions.Approvals.Awaiting(ctx, list)
-	if err != nil {
-		return nil, err
-	}
 	inputs := make([]map[string]any, len(list))
 	for i, e := range list {
 		inputs[i] = parts(e.Inputs)
@@ -53,7 +49,7 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) (
 		if mayKeep(ctx, e.ProjectID) {
 			rows[i].EditURL = views.LabelsURL(rows[i].ID)
 		}
-		if awaitingApproval[e.ID] {
+		if e.AwaitsApproval() {
 			rows[i].State = ui.AwaitingApproval
 		}
 		names := changedFirst(differing[e.WorkflowID], list, inputs, i)

@@ -115,9 +115,6 @@ func (x *executionView) timelineRow(n query.Node, end time.Time) chart.Row {
 		row.Spans = append(row.Spans, chart.Span{From: *n.ReadyAt, To: end, Title: n.Name + " waits"})
 	case len(row.Spans) == 0:
 		row.Note = groupNote(n.State)
-		if shownState(n) == omitted {
-			row.Note = "could not run"
-		}
 	}
 	return row
 }

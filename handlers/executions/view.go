@@ -303,7 +303,7 @@ func (x *executionView) nodeTable(ctx context.Context) (views.NodeTable, error) 
 
 func nodeStateOptions(chosen string) []ui.Option {
 	options := []ui.Option{{Name: "Any state", Selected: chosen == ""}}
-	for _, s := range []dag.State{dag.Pending, dag.Ready, dag.Queued, dag.Running, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled} {
+	for _, s := range []dag.State{dag.Pending, dag.Ready, dag.Queued, dag.Running, ui.AwaitingApproval, dag.Retrying, dag.Succeeded, dag.Failed, dag.Skipped, dag.Cancelled} {
 		options = append(options, ui.Option{Value: string(s), Name: ui.Word(string(s)), Selected: string(s) == chosen})
 	}
 	return options

@@ -133,6 +133,8 @@ func groupName(g inbox.Group) string {
 		return "Approvals"
 	case inbox.Schedules:
 		return "Schedules and triggers"
+	case inbox.Channels:
+		return "Channels"
 	case inbox.Models:
 	}
 	return "Models"

@@ -278,8 +278,7 @@ func (a *API) failure(r *http.Request, err error) (int, any) {
 	case code == apperr.Conflict: // a text that contains JSON, as of the reference
 		body, _ := json.Marshal(map[string]string{"err_msg": message}) //nolint:errchkjson // a string always encodes
 		return http.StatusConflict, string(body)
-	case status >= http.StatusInternalServerError:
-		a.Log.ErrorContext(r.Context(), "A request from a Metaflow client failed.", "path", r.URL.Path, "error", err)
 	}
+	a.Site.LogFailure(r, err)
 	return status, map[string]any{"detail": message, "status": status, "title": http.StatusText(status), "type": "about:blank"}
 }

@@ -34,7 +34,7 @@ func pagesOf(t *testing.T, now func() time.Time) (*Pages, func(name, text string
 }
 
 func taskOfTest() *taskView {
-	x := &taskView{Task: datastore.Task{Flow: "Flow", Run: "1", Step: "start", ID: "2"}}
+	x := &taskView{Task: datastore.Task{Flow: "Flow", Run: "1", Step: "start", ID: "2"}, carded: datastore.Task{Flow: "Flow", Run: "1", Step: "start", ID: "2"}}
 	x.begin()
 	return x
 }

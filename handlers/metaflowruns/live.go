@@ -42,7 +42,7 @@ func (h *Pages) addFiles(ctx context.Context, x *taskView, m *views.MetaflowTask
 	var cards []datastore.Card
 	_, refused := auth.Authorize(ctx, auth.ArtifactRead)
 	if err == nil && refused == nil {
-		cards, err = datastore.Cards(limited, store, x.Task)
+		cards, err = datastore.Cards(limited, store, x.carded)
 	}
 	if err = inTime(ctx, limited, err); err != nil {
 		if apperr.Is(err, apperr.Internal) {
@@ -92,7 +92,7 @@ func (x *taskView) cards(cards []datastore.Card) []views.MetaflowCard {
 		}
 		version := strconv.FormatInt(c.Modified.UnixMilli(), 10) + "-" + strconv.FormatInt(c.Size, 10)
 		out = append(out, views.MetaflowCard{
-			Title: title, Type: c.Type, URL: views.MetaflowCardURL(x.Flow, x.Run, x.Step, x.ID, c.File, version),
+			Title: title, Type: c.Type, URL: views.MetaflowCardURL(x.carded.Flow, x.carded.Run, x.carded.Step, x.carded.ID, c.File, version),
 			Size: units.Bytes(c.Size), Modified: x.clock.Exactly(c.Modified),
 		})
 	}
@@ -192,7 +192,7 @@ func (p *taskPush) files(ctx context.Context, u *views.MetaflowTaskUpdate) error
 	if _, refused := auth.Authorize(ctx, auth.ArtifactRead); refused != nil {
 		return nil
 	}
-	cards, cardsErr := datastore.Cards(limited, store, p.x.Task)
+	cards, cardsErr := datastore.Cards(limited, store, p.x.carded)
 	if cardsErr == nil {
 		if shown := p.x.cards(cards); p.sent.Changed("cards", cards) {
 			u.Cards = shown

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowforge/flowforge/access/auth"
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/metaflow"
 	"github.com/flowforge/flowforge/data/metaflow/datastore"
 	"github.com/flowforge/flowforge/platform/units"
@@ -47,7 +48,8 @@ type taskView struct {
 	clock    ui.Clock
 	of       metaflow.RunSummary
 	progress metaflow.TaskProgress
-	attempt  int64 // whose log and artifacts are shown
+	attempt  int64          // whose log and artifacts are shown
+	carded   datastore.Task // whose cards are shown: of a reused task the original, because Metaflow copies no cards
 	query    string
 }
 
@@ -63,7 +65,41 @@ func (h *Pages) loadTask(r *http.Request) (*taskView, error) {
 	if x.attempt < 0 {
 		x.attempt = latest(&x.progress)
 	}
-	return x, nil
+	x.carded, err = h.original(r.Context(), x.Task, x.progress.Origin)
+	return x, err
+}
+
+// maxResumes is the maximum number of resumed runs through which the original of a task is looked for.
+const maxResumes = 20
+
+// original returns the task whose result a task reuses from the run origin, and t itself without one. If the record of
+// the original was removed, original returns the last task that has one.
+func (h *Pages) original(ctx context.Context, t datastore.Task, origin string) (datastore.Task, error) {
+	for range maxResumes {
+		if origin == "" {
+			break
+		}
+		facts, err := h.Records.Metadata(ctx, t.Flow, t.Run, t.Step, t.ID)
+		if err != nil {
+			return t, err
+		}
+		from := t
+		from.Run = origin
+		for _, f := range facts {
+			if f.FieldName == "origin-task-id" && f.Value != "" && f.Value != "None" {
+				from.ID = f.Value
+			}
+		}
+		_, progress, err := h.Records.TaskProgress(ctx, from.Flow, from.Run, from.Step, from.ID)
+		if apperr.Is(err, apperr.NotFound) {
+			break
+		}
+		if err != nil {
+			return t, err
+		}
+		t, origin = from, progress.Origin
+	}
+	return t, nil
 }
 
 func (h *Pages) refreshTask(ctx context.Context, x *taskView) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/inbox"
+	"github.com/flowforge/flowforge/engine/notify"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/sharing"
 	"github.com/flowforge/flowforge/web"
@@ -18,12 +19,13 @@ import (
 
 // Config contains the dependencies of the shell.
 type Config struct {
-	Now        func() time.Time
-	Site       *web.Site
-	Policies   *auth.Policies // the projects to choose among
-	Executions *query.Reader
-	Inbox      *inbox.Service
-	Scope      request.Scope
+	Now           func() time.Time
+	Site          *web.Site
+	Policies      *auth.Policies // the projects to choose among
+	Executions    *query.Reader
+	Notifications *notify.Service
+	Inbox         *inbox.Service
+	Scope         request.Scope
 }
 
 // Shell draws the frame of pages and keeps their streams. It is safe for concurrent use.

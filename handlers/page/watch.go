@@ -47,7 +47,7 @@ func (h *Shell) OnHints(r *http.Request, stream *web.Stream, hints <-chan struct
 }
 
 // figures are the numbers of the sidebar.
-type figures struct{ live, approvals, waits int }
+type figures struct{ live, approvals, waits, failing int }
 
 func (h *Shell) readFigures(ctx context.Context) (f figures, err error) {
 	if f.live, err = h.Executions.Live(ctx); err != nil {
@@ -56,7 +56,10 @@ func (h *Shell) readFigures(ctx context.Context) (f figures, err error) {
 	if f.approvals, err = h.Executions.Approvals.Count(ctx); err != nil {
 		return f, err
 	}
-	f.waits, err = h.Executions.Waits.Count(ctx)
+	if f.waits, err = h.Executions.Waits.Count(ctx); err != nil {
+		return f, err
+	}
+	f.failing, err = h.Notifications.Failing(ctx)
 	return f, err
 }
 
@@ -82,7 +85,7 @@ func (h *Shell) withFigures(stream *web.Stream, send func(context.Context) error
 			return nil //nolint:nilerr // as above
 		}
 		known, sent = true, f
-		return stream.SendComponent(ctx, "", "", views.NavUpdate(f.live, f.approvals, f.waits))
+		return stream.SendComponent(ctx, "", "", views.NavUpdate(f.live, f.approvals, f.waits, f.failing))
 	}
 }
 

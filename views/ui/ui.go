@@ -70,8 +70,8 @@ type Action struct {
 // stateWords lists the states in the fixed order of bars and legends.
 func stateWords() []struct{ state, word string } {
 	return []struct{ state, word string }{
-		{"SUCCEEDED", "succeeded"}, {"RUNNING", "running"}, {"RETRYING", "retrying"}, {"FAILED", "failed"},
-		{"QUEUED", "queued"}, {"READY", "waiting"}, {"PENDING", "pending"}, {"SKIPPED", "skipped"}, {"OMITTED", "not run"}, {"CANCELLED", "cancelled"},
+		{"SUCCEEDED", "succeeded"}, {"RUNNING", "running"}, {AwaitingApproval, "awaiting approval"}, {"RETRYING", "retrying"}, {"FAILED", "failed"},
+		{"QUEUED", "queued"}, {"READY", "waiting"}, {"PENDING", "pending"}, {"SKIPPED", "skipped"}, {"OMITTED", "skipped"}, {"CANCELLED", "cancelled"},
 	}
 }
 
@@ -81,9 +81,6 @@ const AwaitingApproval = "APPROVAL"
 
 // Word returns the displayed name of a state: READY is "Waiting".
 func Word(state string) string {
-	if state == AwaitingApproval {
-		return "Awaiting approval"
-	}
 	for _, s := range stateWords() {
 		if s.state == state {
 			return strings.ToUpper(s.word[:1]) + s.word[1:]

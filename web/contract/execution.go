@@ -89,20 +89,21 @@ type LauncherBody struct {
 
 // ProgressBody counts the nodes of an execution by state, and its levels.
 type ProgressBody struct {
-	Total        int      `json:"total_operators"`
-	Completed    int      `json:"completed"`
-	Running      int      `json:"running"`
-	Pending      int      `json:"pending"`
-	Waiting      int      `json:"waiting"`
-	Failed       int      `json:"failed"`
-	Skipped      int      `json:"skipped"`
-	Cancelled    int      `json:"cancelled"`
-	Levels       int      `json:"levels"`
-	LevelsDone   int      `json:"levels_completed"`
-	Percent      int      `json:"percent" doc:"Percentage of nodes that have ended"`
-	LayerPercent int      `json:"layer_percent" doc:"Percentage of completed levels: 40 if 2 of 5 are complete"`
-	Layer        string   `json:"layer,omitempty" doc:"Progress by layer, such as: Layer 2/5 - Executing: detect_objects"`
-	CurrentNodes []string `json:"current_nodes,omitempty"`
+	Total            int      `json:"total_operators"`
+	Completed        int      `json:"completed"`
+	Running          int      `json:"running"`
+	AwaitingApproval int      `json:"awaiting_approval" doc:"Number of nodes that wait for an approval. Their status is RUNNING, but running excludes them"`
+	Pending          int      `json:"pending"`
+	Waiting          int      `json:"waiting"`
+	Failed           int      `json:"failed"`
+	Skipped          int      `json:"skipped"`
+	Cancelled        int      `json:"cancelled"`
+	Levels           int      `json:"levels"`
+	LevelsDone       int      `json:"levels_completed"`
+	Percent          int      `json:"percent" doc:"Percentage of nodes that have ended"`
+	LayerPercent     int      `json:"layer_percent" doc:"Percentage of completed levels: 40 if 2 of 5 are complete"`
+	Layer            string   `json:"layer,omitempty" doc:"Progress by layer, such as: Layer 2/5 - Executing: detect_objects"`
+	CurrentNodes     []string `json:"current_nodes,omitempty"`
 }
 
 // NodeBody is a node of an execution.

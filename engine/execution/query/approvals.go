@@ -91,27 +91,9 @@ func (q *ApprovalReader) Count(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// Awaiting returns which of some executions, which the caller has read, only wait for the
-// answer of a user.
-func (q *ApprovalReader) Awaiting(ctx context.Context, list []Execution) (map[uuid.UUID]bool, error) {
-	var ids []uuid.UUID
-	for _, e := range list {
-		if e.Status == Running && e.Counts.Running > 0 {
-			ids = append(ids, e.ID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	found, err := q.queries.ExecutionsAwaitingApproval(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("find executions with approvals: %w", err)
-	}
-	awaiting := make(map[uuid.UUID]bool, len(found))
-	for _, id := range found {
-		awaiting[id] = true
-	}
-	return awaiting, nil
+// AwaitsApproval reports whether the execution only waits for the answer of a user.
+func (e Execution) AwaitsApproval() bool {
+	return e.Status == Running && e.Counts.Asking > 0 && e.Counts.Running == 0
 }
 
 func messageOf(raw []byte) string {

@@ -104,6 +104,7 @@ type Counts struct {
 	Ready     int `json:"ready"`
 	Queued    int `json:"queued"`
 	Running   int `json:"running"`
+	Asking    int `json:"awaiting_approval"` // for the engine, these run
 	Retrying  int `json:"retrying"`
 	Succeeded int `json:"succeeded"`
 	Failed    int `json:"failed"`

@@ -88,7 +88,7 @@ func (q *WaitReader) whyPending(ctx context.Context, row db.Execution, reason *R
 
 // whyFirst explains why the longest waiting node of an execution waits.
 func (q *WaitReader) whyFirst(ctx context.Context, row db.Execution) (Waiting, error) {
-	for _, state := range []dag.State{dag.Ready, dag.Queued, dag.Retrying, dag.Running} {
+	for _, state := range []dag.State{dag.Ready, dag.Queued, dag.Retrying, dag.Running, ReasonApproval} {
 		nodes, _, err := q.nodes.List(ctx, row.ID, NodeFilter{States: []dag.State{state}, Limit: maxReasons})
 		if err != nil {
 			return Waiting{}, err
