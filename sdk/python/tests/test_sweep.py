@@ -49,7 +49,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[List[Tuple[str, Any]]]
 
 def test_a_sweep_sends_its_space(requests: List[Tuple[str, Any]]) -> None:
     space: Dict[str, Any] = {"lr": search.log_range(1e-4, 0.1), "net.depth": search.integers(1, 4), "kind": ["a", "b"]}
-    made = flowforge.sweep("digits.train", space, method="tpe", runs=20, metric="accuracy", early_stopping={"rule": "median"})
+    made = flowforge.sweep("digits.train", space, method="tpe", runs=20, metric="accuracy", early_stopping={"rule": "median"}, tags="baseline")
     assert made.id == "7"
     path, body = requests[0]
     assert path == "POST /api/v1/sweeps"
@@ -60,6 +60,10 @@ def test_a_sweep_sends_its_space(requests: List[Tuple[str, Any]]) -> None:
     ]
     assert body["objective"] == {"metric": "accuracy", "goal": "max", "value": "best"}
     assert body["early_stopping"] == {"rule": "median"}
+    assert body["tags"] == ["baseline"]
+    assert repr(made).startswith("Sweep(7, PAUSED, 0 of 0 runs ended, http")
+    flowforge.sweep("digits.train", space, runs=2, metric="accuracy", early_stopping="halving")
+    assert requests[-1][1]["early_stopping"] == {"rule": "halving"}
     with pytest.raises(FlowForgeError, match="Paused by Mei"):
         made.wait()
     made.pause()
