@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ._run import Run
     from ._workflow import Workflow
 
+_TRIES = 3  # to find a number that no other version has
+
 
 class Deployment(NamedTuple):
     """A version on the server."""
@@ -57,11 +59,22 @@ def _change(latest: _Latest, d: Definition) -> _versions.Change:
 def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Server] = None, announce: Callable[[str], None] = lambda text: None) -> Deployment:
     """Register a release of the workflow. Files that equal the latest release register nothing.
 
-    announce gets a sentence with the version before it is registered.
+    announce gets a sentence with the version before it is registered. If somebody else registers
+    a version with this number first, the next number is used.
     """
     server = server or Server()
     d = workflow.definition()
     requested = version or workflow.version
+    for _ in range(_TRIES):
+        try:
+            return _deploy(server, d, requested, announce)
+        except ServerError as err:
+            if requested or err.status != 409:
+                raise
+    return _deploy(server, d, requested, announce)
+
+
+def _deploy(server: Server, d: Definition, requested: str, announce: Callable[[str], None]) -> Deployment:
     latest = _latest(server, d.name)
     if latest.version and latest.content == d.content() and requested in ("", latest.version):
         server.put(f"/workflows/{quoted(d.name)}/schedules", {"schedules": d.schedules})

@@ -249,7 +249,7 @@ class Run:
 
         `timestamp` is a datetime64 in UTC, and `value` is a float, which can be NaN or infinite.
         The server returns at most 10,000 points per series. For longer series, it leaves out
-        points, and a warning names these series. Without points of this name, a warning lists the
+        points, and a warning names these series. Without points with this name, a warning lists the
         metrics of the execution. Raises InputError if the execution has no such node, and
         FlowForgeError if pandas is not installed; metric_points returns a list instead.
         """

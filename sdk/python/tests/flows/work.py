@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import List, NamedTuple, Optional
+from typing import Any, List, NamedTuple, Optional
 
 import pandas
 
-from flowforge import Dataset, approval, client, foreach, operator, when, workflow
+from flowforge import Dataset, Workflow, approval, client, foreach, operator, when, workflow
 
 
 class Answer(NamedTuple):
@@ -104,3 +104,18 @@ def leave() -> None:
 @workflow(name="sdk.work.leave")
 def leaving() -> None:
     leave()
+
+
+def mine(default: int) -> Workflow[Any, Any]:
+    """Return one person's copy of a workflow."""
+
+    @workflow(name="sdk.work.mine")
+    def mine(n: int = default) -> int:
+        return counted(n)
+
+    return mine
+
+
+@operator
+def counted(n: int) -> int:
+    return n
