@@ -151,9 +151,13 @@ def requested(workflow: Union[str, Workflow[Any, Any]], inputs: Mapping[str, Any
 
     A string is a name, or a name with a version. Raises DefinitionError for inputs that a Workflow does not have.
     """
+    if not hasattr(inputs, "items"):
+        raise error(f"the inputs are {inputs!r}; use a dictionary of values by name")
     if isinstance(workflow, str):
         name, _, version = workflow.partition("@")
         return {"workflow": name, **({"version": version} if version else {}), "inputs": json_inputs(server, inputs)}
+    if not hasattr(workflow, "definition"):
+        raise error(f"{workflow!r} is not a workflow: use a function with @workflow, or the name of a registered workflow")
     types = {key: type_of(workflow, key) for key in inputs}
     found = develop(workflow, server)
     return {"workflow": found.name, "version": found.version, "inputs": {key: upload(server, types[key], value, key) for key, value in inputs.items()}}

@@ -125,18 +125,24 @@ class Run:
         """Cancel the execution."""
         self._server.post(f"/executions/{quoted(self.id)}/cancel", {})
 
-    def resume(self, inputs: Optional[Mapping[str, Any]] = None) -> Run:
-        """Continue an execution that has ended, with other inputs if you set them, and return the new run.
+    def resume(self, inputs: Optional[Mapping[str, Any]] = None, *, from_node: str = "", workflow: Optional[Workflow[Any, Any]] = None) -> Run:
+        """Continue an execution that has ended, and return the new run.
 
-        Nodes that succeeded with the same inputs do not run again, and the others start from
-        their last checkpoint. `inputs` are JSON values. Raises ServerError if the server rejects
-        the inputs.
+        Nodes that succeeded do not run again, unless their code or their inputs differ. The others
+        start from their last checkpoint. `inputs` replaces inputs by JSON values. `from_node` is
+        the node to run again, which an execution that succeeded requires. With `workflow`, the
+        new run has the current code of this function. Raises ServerError if the server rejects
+        the request.
         """
         from . import _launch
 
-        body = {"override_inputs": _launch.json_inputs(self._server, inputs or {})}
+        body: Dict[str, Any] = {"override_inputs": _launch.json_inputs(self._server, inputs or {})}
+        if from_node:
+            body["from_node"] = from_node
+        if workflow is not None:
+            body["version"] = _launch.develop(workflow, self._server).version
         answer = self._server.post(f"/executions/{quoted(self.id)}/resume", body)
-        return Run(answer["execution_id"], self._server, self._signature)
+        return Run(answer["execution_id"], self._server, workflow.signature if workflow is not None else self._signature)
 
     def approve(self, node: str = "approval", values: Optional[Mapping[str, Any]] = None, reason: str = "") -> None:
         """Answer an approval. `values` are the fields of its form, as JSON values."""

@@ -69,6 +69,10 @@ def test_a_failed_run_is_resumed(server: Server) -> None:
     assert list(nodes.loc["train[0]", ["state", "cached"]]) == ["SUCCEEDED", False]
     assert nodes["finished_at"].max() >= nodes["started_at"].min()
     assert list(again.metrics("loss")["step"]) == [2, 3]
+    with pytest.raises(ServerError, match="Choose the node to rerun from"):
+        again.resume()
+    current = again.resume(from_node="train", workflow=work.training).wait(120)
+    assert current.result() == [0] and current.inputs == again.inputs
 
 
 def test_the_fields_of_log_lines_are_shown(server: Server) -> None:

@@ -142,6 +142,11 @@ def test_launch_takes_a_function(requests: List[Tuple[str, Any]]) -> None:
     flowforge.launch(scored, {"kind": Kind.FOREST}, tags="baseline")
     body = requests[-1][1]
     assert (body["workflow"], body["inputs"], body["tags"]) == ("sdk.scored", {"kind": "forest"}, ["baseline"])
+    wrong: Any = [1]
+    with pytest.raises(DefinitionError, match=r"test_sweep.py:\d+: the inputs are \[1\]; use a dictionary of values by name"):
+        flowforge.launch("digits.train", wrong)
+    with pytest.raises(DefinitionError, match="is not a workflow: use a function with @workflow, or the name of a registered workflow"):
+        flowforge.launch(scored.function, {"lr": 0.1})  # type: ignore[arg-type]
     with pytest.raises(DefinitionError, match="sdk.scored has no input 'n'; its inputs are: lr, kind, names"):
         flowforge.launch(scored, {"n": 3})
     with pytest.raises(ServerError, match=r"POST /executions: the request cannot be written as JSON: \['inputs'\]\['when'\] has the type `date`"):
