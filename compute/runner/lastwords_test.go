@@ -16,9 +16,9 @@ func TestLastWords(t *testing.T) {
 			header + "ValueError: Input X contains NaN.\nLogisticRegression does not accept NaN.\n\nSee https://example.com",
 			"ValueError: Input X contains NaN.\nLogisticRegression does not accept NaN.\nSee https://example.com",
 		},
-		"cause with frames": {header + "KeyError: 1\n\n" + chainSentences[1] + "\n\n" + header + "ValueError: bad", "ValueError: bad"},
+		"cause with frames": {header + "KeyError: 1\n\n" + contextSentence + "\n\n" + header + "ValueError: bad", "ValueError: bad"},
 		"cause without frames": {
-			header + "ValidationError: 1 error\nbetas\n\n" + chainSentences[0] + "\n\nflowforge.exceptions.InputError: input 'opt': 1 error\nbetas\n  two betas",
+			header + "ValidationError: 1 error\nbetas\n\n" + causeSentence + "\n\nflowforge.exceptions.InputError: input 'opt': 1 error\nbetas\n  two betas",
 			"flowforge.exceptions.InputError: input 'opt': 1 error\nbetas\n  two betas",
 		},
 		"sentence of the SDK": {"flowforge.exceptions.ServerError: The query is not valid.\n  where: Column 1", "flowforge.exceptions.ServerError: The query is not valid.\n  where: Column 1"},
@@ -39,7 +39,7 @@ func TestLastWords(t *testing.T) {
 			t.Parallel()
 			var g levelGuess
 			var w lastWords
-			for _, line := range strings.Split(c.stderr, "\n") {
+			for line := range strings.SplitSeq(c.stderr, "\n") {
 				_, part := g.read(line)
 				w.add(line, part)
 			}

@@ -25,11 +25,11 @@ const (
 	groupMargin     = "  | "
 )
 
-// chainSentences are between the tracebacks of an exception and of the one that it caused.
-var chainSentences = []string{
-	"The above exception was the direct cause of the following exception:",
-	"During handling of the above exception, another exception occurred:",
-}
+// These sentences are between the tracebacks of an exception and of the one that it caused.
+const (
+	causeSentence   = "The above exception was the direct cause of the following exception:"
+	contextSentence = "During handling of the above exception, another exception occurred:"
+)
 
 // ownErrors begins the text of exceptions that the SDK shows as a sentence, without frames.
 const ownErrors = "flowforge.exceptions."
@@ -70,4 +70,4 @@ func (g *levelGuess) ofGroup(line string) (string, tracebackPart) {
 
 func indented(line string) bool { return line == "" || line[0] == ' ' || line[0] == '\t' }
 
-func isChain(line string) bool { return line == chainSentences[0] || line == chainSentences[1] }
+func isChain(line string) bool { return line == causeSentence || line == contextSentence }

@@ -84,7 +84,7 @@ func TestQueries(t *testing.T) {
 		{"quotes", LogQuery{Text: `'\"?`}, func(*LogLine) bool { return false }},
 		{"fields", LogQuery{Text: `"batch": 7`}, func(l *LogLine) bool { return l.Fields != nil }},
 		{"fields as readers see them", LogQuery{Text: "batch=7"}, func(l *LogLine) bool { return l.Fields != nil }},
-		{"another value of a field", LogQuery{Text: "batch=8"}, func(l *LogLine) bool { return false }},
+		{"another value of a field", LogQuery{Text: "batch=8"}, func(*LogLine) bool { return false }},
 		{"time", LogQuery{From: time.Unix(1_790_000_010, 0), To: time.Unix(1_790_000_020, 0)}, func(l *LogLine) bool { return l.Seq >= 10 && l.Seq < 20 }},
 	}
 	both(t, mixed, func(t *testing.T, b *testBundle) {
