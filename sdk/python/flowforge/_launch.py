@@ -59,8 +59,8 @@ def _change(latest: _Latest, d: Definition) -> _versions.Change:
 def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Server] = None, announce: Callable[[str], None] = lambda text: None) -> Deployment:
     """Register a release of the workflow. Files that equal the latest release register nothing.
 
-    announce gets a sentence with the version before it is registered. If somebody else registers
-    a version with this number first, the next number is used.
+    announce gets a sentence with the version before it is registered. If another process
+    registers this number first, the next number is used.
     """
     server = server or Server()
     d = workflow.definition()

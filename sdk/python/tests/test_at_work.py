@@ -133,15 +133,15 @@ def test_a_data_frame_becomes_a_dataset(server: Server) -> None:
 
 def test_two_people_deploy_at_the_same_time(server: Server) -> None:
     """The other person's version is registered after this one's number was chosen."""
-    said: List[str] = []
+    announced: List[str] = []
 
     def announce(text: str) -> None:
-        said.append(text)
-        if len(said) == 1:
+        announced.append(text)
+        if len(announced) == 1:
             assert _launch.deploy(work.mine(2), server=server).version == "1.0.0"
 
     found = _launch.deploy(work.mine(3), server=server, announce=announce)
-    assert said == ["sdk.work.mine 1.0.0: the first version.", "sdk.work.mine 1.0.0 → 1.1.0 (minor): default of n changed from 2 to 3."]
+    assert announced == ["sdk.work.mine 1.0.0: the first version.", "sdk.work.mine 1.0.0 → 1.1.0 (minor): default of n changed from 2 to 3."]
     assert found.version == "1.1.0"
     with pytest.raises(ServerError, match="Version 1.1.0 of sdk.work.mine already exists with different content"):
         _launch.deploy(work.mine(4), "1.1.0", server)
