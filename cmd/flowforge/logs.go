@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -127,7 +128,7 @@ func printLogLines(out io.Writer, data string) error {
 		return fmt.Errorf("read log lines: %w", err)
 	}
 	for _, l := range lines {
-		if _, err := fmt.Fprintf(out, "%s %-5s %s | %s\n", l.Timestamp.Local().Format("15:04:05.000"), l.Level, l.Node, l.Message); err != nil {
+		if _, err := fmt.Fprintf(out, "%s %-5s %s | %s\n", l.Timestamp.Local().Format("15:04:05.000"), l.Level, l.Node, telemetry.Text(l.Stream, l.Message, l.Fields, "")); err != nil {
 			return err
 		}
 	}

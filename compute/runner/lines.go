@@ -133,25 +133,9 @@ const (
 	levelError = "ERROR"
 )
 
-// levelGuess detects the level of lines; it keeps track of tracebacks.
-type levelGuess struct{ traceback bool }
-
 // levelWindow is how far into a line its level word may appear: after a timestamp and a
 // logger name.
 const levelWindow = 48
-
-func (g *levelGuess) level(line string) string {
-	if strings.HasPrefix(line, "Traceback (most recent call last):") {
-		g.traceback = true
-		return levelError
-	}
-	if g.traceback {
-		// Frames are indented; the line with the exception ends the traceback.
-		g.traceback = line == "" || line[0] == ' ' || line[0] == '\t'
-		return levelError
-	}
-	return levelOf(line)
-}
 
 // levelOf returns the level word that appears in capitals near the beginning of the line,
 // or in any case as the first word before a colon or in brackets.

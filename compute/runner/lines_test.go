@@ -101,7 +101,8 @@ func TestLevels(t *testing.T) {
 	var g levelGuess
 	var got []string
 	for _, line := range []string{"Traceback (most recent call last):", `  File "x.py", line 1`, "ValueError: bad", "next"} {
-		got = append(got, g.level(line))
+		level, _ := g.read(line)
+		got = append(got, level)
 	}
 	if diff := cmp.Diff([]string{levelError, levelError, levelError, levelInfo}, got); diff != "" {
 		t.Error(diff)

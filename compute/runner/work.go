@@ -186,7 +186,7 @@ func (a *attempt) execute(c command, env environ) ending {
 	if err != nil {
 		return ending{outcome: flowforgev1.Outcome_OUTCOME_FAILED, message: "The command's exit status could not be read: " + err.Error() + ".", code: -1}
 	}
-	return a.judge(status, stderr.lastLine())
+	return a.judge(status, stderr.lastWords())
 }
 
 // startCommand starts the command: a Python script as a fork of a warm process if possible.
@@ -315,7 +315,7 @@ type logStream struct {
 	entries  []*flowforgev1.LogEntry
 
 	mu   sync.Mutex
-	last string // the last non-empty line
+	last lastWords
 }
 
 func (a *attempt) newStream(name string) *logStream {
@@ -344,14 +344,13 @@ func (s *logStream) close() {
 func (s *logStream) line(text string) {
 	text = s.masker.Text(text)
 	s.sequence++
-	entry := newEntry(s.name, s.sequence, s.guess.level(text), text, s.now)
+	level, part := s.guess.read(text)
+	entry := newEntry(s.name, s.sequence, level, text, s.now)
 	entry.Extra = s.extra
 	s.entries = append(s.entries, entry)
-	if words := withoutEscapes(text); strings.TrimSpace(words) != "" {
-		s.mu.Lock()
-		s.last = words
-		s.mu.Unlock()
-	}
+	s.mu.Lock()
+	s.last.add(withoutEscapes(text), part)
+	s.mu.Unlock()
 }
 
 func (s *logStream) flush() {
@@ -359,14 +358,8 @@ func (s *logStream) flush() {
 	s.entries = nil
 }
 
-// maxLastWords is the maximum length of the last line in a failure message.
-const maxLastWords = 300
-
-func (s *logStream) lastLine() string {
+func (s *logStream) lastWords() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if words := []rune(strings.TrimSpace(s.last)); len(words) > maxLastWords {
-		return string(words[:maxLastWords]) + "…"
-	}
-	return strings.TrimSpace(s.last)
+	return s.last.text()
 }

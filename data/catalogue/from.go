@@ -12,6 +12,7 @@ import (
 
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/typeregistry"
 )
 
 // fromArtifact fills in an entry from the artifact that it is registered from: its bytes, and the
@@ -30,7 +31,7 @@ func (s *Service) fromArtifact(ctx context.Context, e *Entry, project uuid.UUID)
 	if err != nil {
 		return fmt.Errorf("get artifact %s: %w", e.From, err)
 	}
-	if row.Kind != string(e.Kind) {
+	if row.Kind != string(e.Kind) && !(row.Kind == string(typeregistry.KindTable) && e.Kind == typeregistry.KindDataset) {
 		return refuse(fmt.Sprintf("The artifact is a %s. Choose a %s.", row.Kind, e.Kind))
 	}
 	blob := &BlobRef{SHA256: hex.EncodeToString(row.Sha256), Size: row.Size, MediaType: row.MediaType, Filename: row.Filename}

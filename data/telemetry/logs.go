@@ -252,7 +252,7 @@ func (s *Service) WriteLog(ctx context.Context, w io.Writer, q LogQuery) error {
 		}
 		for i := range lines {
 			l := &lines[i]
-			if _, err := fmt.Fprintf(out, "%s %-5s %s#%d  %s\n", l.Time.Format("2006-01-02T15:04:05.000000Z"), l.Level, l.Node, l.Attempt, l.Message); err != nil {
+			if _, err := fmt.Fprintf(out, "%s %-5s %s#%d  %s\n", l.Time.Format("2006-01-02T15:04:05.000000Z"), l.Level, l.Node, l.Attempt, Text(l.Stream, l.Message, l.Fields, "")); err != nil {
 				return err
 			}
 		}

@@ -83,6 +83,8 @@ func TestQueries(t *testing.T) {
 		{"short text", LogQuery{Text: "F_"}, func(l *LogLine) bool { return l.Level == "ERROR" }},
 		{"quotes", LogQuery{Text: `'\"?`}, func(*LogLine) bool { return false }},
 		{"fields", LogQuery{Text: `"batch": 7`}, func(l *LogLine) bool { return l.Fields != nil }},
+		{"fields as readers see them", LogQuery{Text: "batch=7"}, func(l *LogLine) bool { return l.Fields != nil }},
+		{"another value of a field", LogQuery{Text: "batch=8"}, func(*LogLine) bool { return false }},
 		{"time", LogQuery{From: time.Unix(1_790_000_010, 0), To: time.Unix(1_790_000_020, 0)}, func(l *LogLine) bool { return l.Seq >= 10 && l.Seq < 20 }},
 	}
 	both(t, mixed, func(t *testing.T, b *testBundle) {

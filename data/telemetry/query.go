@@ -86,7 +86,12 @@ func (f *filter) where() (string, []any) {
 		c.add("timestamp < fromUnixTimestamp64Micro(?, 'UTC')", f.To.UnixMicro())
 	}
 	if f.text != "" {
-		c.add("lowerUTF8(concat(message, ' ', extra)) LIKE ?", "%"+likeEscape(f.text)+"%")
+		patterns := []any{"%" + likeEscape(f.text) + "%"}
+		for _, form := range fieldForms(f.text) {
+			patterns = append(patterns, "%"+likeEscape(form)+"%")
+		}
+		like := "lowerUTF8(concat(message, ' ', extra)) LIKE ?"
+		c.add("("+like+strings.Repeat(" OR "+like, len(patterns)-1)+")", patterns...)
 	}
 	var known []uint64
 	for w, at := range f.upTo {
@@ -125,7 +130,11 @@ func (f *filter) match(l *LogLine) bool {
 	if at, ok := f.after[l.writer]; ok && l.position <= at {
 		return false
 	}
-	return f.text == "" || strings.Contains(strings.ToLower(l.Message+" "+string(l.Fields)), f.text)
+	if f.text == "" {
+		return true
+	}
+	text := strings.ToLower(l.Message + " " + string(l.Fields))
+	return strings.Contains(text, f.text) || slices.ContainsFunc(fieldForms(f.text), func(form string) bool { return strings.Contains(text, form) })
 }
 
 // conditions are joined with AND.

@@ -306,23 +306,6 @@ func (p *plan) checkObjective() []apperr.Field {
 	return fields
 }
 
-// checkOutput checks that the version has the output.
-func (p *plan) checkOutput(name string) []apperr.Field {
-	first, _, _ := strings.Cut(name, ".")
-	var names []string
-	for _, out := range p.version.Definition.Outputs {
-		if out.Name == first {
-			return nil
-		}
-		names = append(names, out.Name)
-	}
-	message := fmt.Sprintf("%s has no output %q.", p.version.Name, first)
-	if len(names) > 0 {
-		message += " It has " + strings.Join(names, ", ") + "."
-	}
-	return []apperr.Field{{Path: "objective.output", Message: message}}
-}
-
 // fill sets the defaults of the rule and returns its problems.
 func (e *EarlyStopping) fill() []apperr.Field {
 	if e.Rule == "" {

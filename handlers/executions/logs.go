@@ -175,7 +175,7 @@ func logLines(clock ui.Clock, execution string, lines []telemetry.LogLine, f log
 		at := clock.Exactly(l.Time)
 		line := views.LogLine{
 			ID: lineID(l), Time: at.Text, Exact: at.Exact, Level: l.Level, Node: l.Node,
-			Parts: views.LogParts(l.Message, f.text), Stderr: l.Stream == "stderr", Rank: rankOf(l),
+			Parts: views.LogParts(telemetry.Text(l.Stream, l.Message, l.Fields, "rank"), f.text), Stderr: l.Stream == "stderr", Rank: rankOf(l),
 		}
 		if f.node == "" {
 			line.NodeURL = views.NodeURL(execution, l.Node)

@@ -85,7 +85,8 @@ if TYPE_CHECKING:
         succeeded,
     )
     from ._catalogue import CatalogueVersion, dataset, model, register_dataset, register_model
-    from ._run import Run, compare, executions, launch
+    from ._query import compare, executions
+    from ._run import Run, launch
     from ._schema import Columns
     from ._sweep import Sweep, sweep
     from ._workflow import Workflow, workflow
@@ -102,7 +103,8 @@ _LATER = {
     "_options": "Breaker Cache Lock Retry RetryBudget Schedule Window",
     "_reference": "command grpc http sensor shell sql template_ref workflow_ref",
     "_rules": "all_failed any_succeeded completed execution failed length on_exit skipped status succeeded",
-    "_run": "Run compare executions launch",
+    "_query": "compare executions",
+    "_run": "Run launch",
     "_schema": "Columns",
     "_sweep": "Sweep sweep",
     "_workflow": "Workflow workflow",

@@ -238,6 +238,8 @@ def _refusal(status: int, body: bytes, what: str, advice: str = "") -> ServerErr
     errors = [(str(e.get("path") or ""), str(e.get("message") or "")) for e in problem.get("errors") or ()]
     if len(errors) == 1 and lines[0] in (errors[0][1], ": ".join(errors[0])):
         lines, errors = [": ".join(filter(None, errors[0]))], []
+    elif len(errors) == 1 and errors[0][1] and lines[0].endswith(errors[0][1]):
+        errors = []
     lines += [f"  {path}: {message}" for path, message in errors]
     if status >= 500 and problem.get("request_id"):
         lines[0] += f" (request {problem['request_id']})"

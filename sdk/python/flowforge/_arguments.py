@@ -12,6 +12,8 @@ from ._signature import Parameter
 from ._wire import constant_mismatch
 from ._workflow import Workflow
 
+_NULL = object()  # an input that was given as null
+
 
 def read(workflow: Workflow[Any, Any], argv: Sequence[str], program: str) -> Dict[str, Any]:
     """Return inputs by name, and fields of structs by dotted name.
@@ -21,7 +23,8 @@ def read(workflow: Workflow[Any, Any], argv: Sequence[str], program: str) -> Dic
     parser = argparse.ArgumentParser(prog=program, description=workflow.signature.description, allow_abbrev=False)
     for p in workflow.signature.parameters:
         _add(parser, p)
-    given = {name: value for name, value in vars(parser.parse_args(list(argv))).items() if value is not None}
+    found = vars(parser.parse_args(list(argv)))
+    given = {name: None if value is _NULL or isinstance(value, list) and _NULL in value else value for name, value in found.items() if value is not None}
     missing = [p.name for p in workflow.signature.parameters if p.required and not any(name.partition(".")[0] == p.name for name in given)]
     if missing:
         parser.error(f"the following arguments are required: {', '.join(f'--{name}' for name in missing)}")
@@ -29,23 +32,24 @@ def read(workflow: Workflow[Any, Any], argv: Sequence[str], program: str) -> Dic
 
 
 def _add(parser: argparse.ArgumentParser, p: Parameter) -> None:
-    t = p.type.inner
+    t = p.type
     default = "" if p.required or p.default is None else f"default: {_written(p.type, p.default)}"
-    _option(parser, p.name, t, p.description, default, p.required and not t.fields)
-    for f in t.fields:
+    _option(parser, p.name, t, p.description, default, p.required and not t.inner.fields)
+    for f in t.inner.fields:
         _field(parser, p.name, f)
 
 
 def _field(parser: argparse.ArgumentParser, of: str, f: Field) -> None:
     """Add the option for one field of a struct, such as --config.rate."""
-    name, t = f"{of}.{f.name}", f.type.inner
+    name, t = f"{of}.{f.name}", f.type
     default = "" if not f.has_default or f.default is None else f"default: {_text(f.default)}"
     _option(parser, name, t, f.description, default, False)
-    for inner in t.fields:
+    for inner in t.inner.fields:
         _field(parser, name, inner)
 
 
-def _option(parser: argparse.ArgumentParser, name: str, t: Type, description: str, default: str, required: bool) -> None:
+def _option(parser: argparse.ArgumentParser, name: str, declared: Type, description: str, default: str, required: bool) -> None:
+    t = declared.inner
     kind = t.text() if len(t.text()) < 60 else t.kind
     repeats = "repeat the option for each value, or pass a JSON list" if t.kind == "List" else ""
     text = " ".join(filter(None, [description, f"({kind})", "; ".join(filter(None, [default, repeats]))]))
@@ -54,9 +58,9 @@ def _option(parser: argparse.ArgumentParser, name: str, t: Type, description: st
     if t.kind == "Boolean":
         parser.add_argument(*flags, action=argparse.BooleanOptionalAction, **option)
     elif t.kind == "List" and t.elem is not None:
-        parser.add_argument(*flags, action="extend", type=_items(t), metavar="VALUE", **option)
+        parser.add_argument(*flags, action="extend", type=_nullable(declared, _items(t), [_NULL]), metavar="VALUE", **option)
     else:
-        parser.add_argument(*flags, type=_reader(t), metavar="VALUE", **option)
+        parser.add_argument(*flags, type=_nullable(declared, _reader(t), _NULL), metavar="VALUE", **option)
 
 
 def _written(t: Type, value: Any) -> str:
@@ -72,6 +76,11 @@ def _text(found: Any) -> str:
     if isinstance(found, list) and found and not any(isinstance(one, (list, dict)) for one in found):
         return ", ".join(map(_text, found))
     return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+
+
+def _nullable(t: Type, read: Callable[[str], Any], null: Any) -> Callable[[str], Any]:
+    """Return a function that also reads null if t may be None. A string can be the text null."""
+    return (lambda text: null if text == "null" else read(text)) if t.optional and t.inner.kind != "String" else read
 
 
 def _items(t: Type) -> Callable[[str], Any]:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from . import _download
+from . import _download, _files, _handles
 from ._api import Server, quoted
 from ._run import Artifact
 from .exceptions import InputError
@@ -73,8 +73,6 @@ class CatalogueVersion:
         Reading a pickle can run code, so load() reads pickles only with allow_pickle. Raises
         InputError if the file cannot be read.
         """
-        from . import _handles
-
         handle: _handles.File = getattr(_handles, self._kind)(self.path())
         return handle.load(allow_pickle=allow_pickle)
 
@@ -195,6 +193,17 @@ def register_dataset(
     return _register("Dataset", ref, source, description, tags, metadata, {"columns": list(columns or ())})
 
 
+def _source(source: Any, server: Server) -> str:
+    """Return the ID of an artifact of the server, or the path of a file."""
+    if isinstance(source, (Artifact, _handles.File)) and source.artifact[0] == server.url:
+        return source.artifact[1]
+    if isinstance(source, Artifact):
+        return str(source.path)
+    if not isinstance(source, (str, os.PathLike)):
+        raise InputError(f"{source!r} is not a file: pass the path of a file, or an artifact of a run such as run.artifacts[…]")
+    return os.fspath(source)
+
+
 def _register(
     kind: str, ref: str, source: Union[str, "os.PathLike[str]", Artifact], description: str, tags: Sequence[str], metadata: Optional[Mapping[str, Any]], more: Dict[str, Any]
 ) -> CatalogueVersion:
@@ -202,9 +211,9 @@ def _register(
     if not at or not version:
         raise InputError(f"{ref!r} has no version: write {name}@1.0.0")
     server = Server()
-    body: Dict[str, Any] = {"name": name, "version": version, "description": description, "tags": _strings(tags), "metadata": dict(metadata or {})}
+    body: Dict[str, Any] = {"name": name, "version": version, "description": description, "tags": _files.strings(tags), "metadata": dict(metadata or {})}
     body.update(more)
-    text = source.id if isinstance(source, Artifact) else os.fspath(source)
+    text = _source(source, server)
     if len(text) == 36 and text.count("-") == 4:
         body["artifact"] = text
     else:
@@ -216,6 +225,3 @@ def _register(
     sent = {k: v for k, v in body.items() if v not in ("", [], {})}
     return CatalogueVersion(kind, server.post(_PATHS[kind], sent), server)
 
-
-def _strings(tags: Sequence[str]) -> List[str]:
-    return [str(tag) for tag in tags]

@@ -107,7 +107,7 @@ def _user_code(do: Callable[[], T], what: str) -> T:
     except Exception as err:
         _traceback.trim(err, set())
         traceback.print_exception(type(err), err, err.__traceback__)
-        hint = _habits.of_import(err) if isinstance(err, ImportError) else ""
+        hint = _habits.of_import(err) if isinstance(err, ImportError) else _habits.of_version(err)
         raise FlowForgeError(f"{what}: {type(err).__name__}: {err}{hint}") from None
     except SystemExit as err:  # would end the command as if it had succeeded
         _traceback.trim(err, set())

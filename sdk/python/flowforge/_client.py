@@ -68,7 +68,7 @@ class Client:
         return _files.input_path(self.inputs, name)
 
     def log(self, message: str, level: Union[str, LogLevel] = LogLevel.INFO, **fields: Any) -> None:
-        """Write a log line. Fields are stored with the message and are searchable."""
+        """Write a log line. Fields, such as rows=3, follow the message and are searchable."""
         name = level.value if isinstance(level, LogLevel) else str(level).upper()
         name = {"WARNING": "WARN", "CRITICAL": "ERROR", "FATAL": "ERROR"}.get(name, name)
         if not self.inside:

@@ -8,7 +8,7 @@ import re
 import shutil
 import stat
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
 
 from ._config import Config
 from .exceptions import InputError, OutputError
@@ -184,3 +184,8 @@ def not_json(value: Any, path: str = "") -> str:
     if isinstance(value, (list, tuple)):
         return next(filter(None, (not_json(part, f"{path}[{index}]") for index, part in enumerate(value))), "")
     return "" if _is_scalar(value) else f"{path or 'it'} has the type `{type(value).__name__}`"
+
+
+def strings(given: Union[str, Iterable[str]]) -> List[str]:
+    """Return names as a list. A string is a single name."""
+    return [given] if isinstance(given, str) else [str(one) for one in given]

@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from datetime import datetime
-from typing import Any, Dict
+from typing import Any, Dict, Iterator, Tuple
 
 from ._api import PATIENCE, Server, passes, quoted
 from ._run import ENDED, Run
@@ -15,6 +15,7 @@ from ._times import moment
 from .exceptions import ServerError
 
 CODES = {"SUCCEEDED": 0, "FAILED": 1, "CANCELLED": 3}
+_SOON = 10  # looks at an execution; reasons such as a start of a task pass before
 INTERRUPTED = 130  # by Ctrl-C, as in a shell
 
 
@@ -33,7 +34,7 @@ def follow(run: Run, server: Server) -> int:
 def _follow(run: Run, server: Server) -> int:
     logs = threading.Thread(target=_logs, args=(run, server), daemon=True)
     logs.start()
-    previous, answered = "", time.monotonic()
+    previous, answered, waits = "", time.monotonic(), _Waits()
     found: Dict[str, Any] = {}
     while found.get("status") not in ENDED:
         sent = time.monotonic()
@@ -47,10 +48,29 @@ def _follow(run: Run, server: Server) -> int:
         if line != previous:
             print(line, flush=True)
             previous = line
+        for line in waits.new(found):
+            print(line, flush=True)
         time.sleep(0.3)
     logs.join(timeout=10)  # the last lines arrive after the end
     _end(run, server, found)
     return CODES[str(found["status"])]
+
+
+class _Waits:
+    """What the nodes of an execution wait for. Each reason is shown once."""
+
+    def __init__(self) -> None:
+        self._seen: Dict[Tuple[str, str], int] = {}
+
+    def new(self, found: Dict[str, Any]) -> Iterator[str]:
+        """Yield a line for an approval, and for another reason that has not passed soon."""
+        for node in found.get("nodes") or ():
+            reason = node.get("reason") or {}
+            key = (str(node["operator"]), str(reason.get("code")))
+            if reason.get("message"):
+                self._seen[key] = self._seen.get(key, 0) + 1
+                if self._seen[key] == (1 if key[1] == "APPROVAL" else _SOON):
+                    yield f"          {key[0]} waits{' for your answer on its page' if key[1] == 'APPROVAL' else ''}: {reason['message']}"
 
 
 def _progress(found: Dict[str, Any]) -> str:
@@ -113,7 +133,18 @@ def _logs(run: Run, server: Server) -> None:
 def _print(data: str) -> None:
     for line in json.loads(data):
         at = moment(line["timestamp"]).astimezone()
-        print(f"{_clock(at)} {line['level']:<5} {line['node']} | {line['message']}", flush=True)
+        print(f"{_clock(at)} {line['level']:<5} {line['node']} | {line['message']}{_fields(line)}", flush=True)
+
+
+def _fields(line: Dict[str, Any]) -> str:
+    """Return the fields that the task logged with a message, such as " rows=3"."""
+    found = line.get("fields") if line.get("stream") == "sdk" else None
+    return "".join(f" {key}={_field(value)}" for key, value in found.items()) if isinstance(found, dict) else ""
+
+
+def _field(value: Any) -> str:
+    plain = isinstance(value, str) and value and not any(c in " \t\r\n=\"" for c in value)
+    return str(value) if plain else json.dumps(value, ensure_ascii=False)
 
 
 def _clock(at: datetime) -> str:

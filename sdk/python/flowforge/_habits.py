@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import _place
@@ -50,3 +51,13 @@ def of_import(err: ImportError) -> str:
     missing = str(err).partition("cannot import name '")[2].partition("'")[0]
     instead = _MODULE.get(missing) if err.name == "flowforge" else None
     return f"; use {instead}" if instead else ""
+
+
+def of_version(err: Exception) -> str:
+    """Return which Python read the file, if a later version may accept it; otherwise ""."""
+    python = f"Python {sys.version.split()[0]} ({sys.executable})"
+    if isinstance(err, SyntaxError):
+        return f". This command uses {python}"
+    if isinstance(err, TypeError) and "unsupported operand type(s) for |" in str(err) and sys.version_info < (3, 10):
+        return f". This command uses {python}, and X | Y in annotations needs Python 3.10: write Optional[X] or Union[X, Y]"
+    return ""

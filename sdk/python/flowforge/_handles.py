@@ -44,7 +44,9 @@ class File:
         self._path: Optional[Path] = None
         self._value: Any = _NOTHING
         self.reference = ""
+        self.artifact = ("", "")  # address of the server and ID, for an output of a run
         if isinstance(value, File):
+            self.artifact = value.artifact
             self._path, self._value, self.reference = value._path, value._value, value.reference
             self.format, self.allow_pickle, self._passed = format or value.format, value.allow_pickle, value._passed
         elif isinstance(value, str) and self._is_reference(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 import os
 import re
 import tempfile
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from ._definition import Definition
     from ._run import Run
     from ._workflow import Workflow
+
+_TRIES = 3  # to find a number that no other version has
 
 
 class Deployment(NamedTuple):
@@ -56,11 +59,22 @@ def _change(latest: _Latest, d: Definition) -> _versions.Change:
 def deploy(workflow: Workflow[Any, Any], version: str = "", server: Optional[Server] = None, announce: Callable[[str], None] = lambda text: None) -> Deployment:
     """Register a release of the workflow. Files that equal the latest release register nothing.
 
-    announce gets a sentence with the version before it is registered.
+    announce gets a sentence with the version before it is registered. If another process
+    registers this number first, the next number is used.
     """
     server = server or Server()
     d = workflow.definition()
     requested = version or workflow.version
+    for _ in range(_TRIES):
+        try:
+            return _deploy(server, d, requested, announce)
+        except ServerError as err:
+            if requested or err.status != 409:
+                raise
+    return _deploy(server, d, requested, announce)
+
+
+def _deploy(server: Server, d: Definition, requested: str, announce: Callable[[str], None]) -> Deployment:
     latest = _latest(server, d.name)
     if latest.version and latest.content == d.content() and requested in ("", latest.version):
         server.put(f"/workflows/{quoted(d.name)}/schedules", {"schedules": d.schedules})
@@ -137,12 +151,21 @@ def requested(workflow: Union[str, Workflow[Any, Any]], inputs: Mapping[str, Any
 
     A string is a name, or a name with a version. Raises DefinitionError for inputs that a Workflow does not have.
     """
+    if not hasattr(inputs, "items"):
+        raise error(f"the inputs are {inputs!r}; use a dictionary of values by name")
     if isinstance(workflow, str):
         name, _, version = workflow.partition("@")
-        return {"workflow": name, **({"version": version} if version else {}), "inputs": dict(inputs)}
+        return {"workflow": name, **({"version": version} if version else {}), "inputs": json_inputs(server, inputs)}
+    if not hasattr(workflow, "definition"):
+        raise error(f"{workflow!r} is not a workflow: use a function with @workflow, or the name of a registered workflow")
     types = {key: type_of(workflow, key) for key in inputs}
     found = develop(workflow, server)
     return {"workflow": found.name, "version": found.version, "inputs": {key: upload(server, types[key], value, key) for key, value in inputs.items()}}
+
+
+def json_inputs(server: Server, inputs: Mapping[str, Any]) -> Dict[str, Any]:
+    """Return inputs as JSON. Files of runs and entries of the catalogue become references."""
+    return {key: _reference(server, value) or value for key, value in inputs.items()}
 
 
 def type_of(workflow: Workflow[Any, Any], key: str) -> Type:
@@ -164,7 +187,12 @@ def type_of(workflow: Workflow[Any, Any], key: str) -> Type:
 
 def upload(server: Server, t: Type, value: Any, name: str) -> Any:
     """Return a Python value as the value of an input. Files are uploaded."""
+    from ._run import Run
+
     if value is None:
+        why = _none_mismatch(None, t)
+        if why:
+            raise error(f"{name}: {why}")
         return None
     if t.optional and t.elem is not None:
         return upload(server, t.elem, value, name)
@@ -172,18 +200,60 @@ def upload(server: Server, t: Type, value: Any, name: str) -> Any:
         return [upload(server, t.elem, v, name) for v in value]
     if not t.blob:
         return _encoded(t, value, name)
+    found = _reference(server, value)
+    if found:
+        return found
+    if isinstance(value, (str, dict)) and not (isinstance(value, str) and os.path.exists(value)):
+        if isinstance(value, str) and _is_path(value):
+            raise error(f"{name}: the file {value} does not exist in {os.getcwd()}; for an entry of the catalogue, write name@version")
+        return value
+    if isinstance(value, Run):
+        raise error(f"{name}: {value!r} is a run, and not {article(t)}: pass one of its files, such as run.artifacts[…]")
+    return _upload_file(server, value if not isinstance(value, str) else Path(value), name)
+
+
+def _reference(server: Server, value: Any) -> Any:
+    """Return how an input refers to an entry of the catalogue or to an artifact of a run, or None."""
+    from ._catalogue import CatalogueVersion
+    from ._run import Artifact
+
+    if isinstance(value, CatalogueVersion):
+        return value.ref
     if isinstance(value, _handles.File) and value.reference:
         return value.reference
-    if isinstance(value, (str, dict)) and not (isinstance(value, str) and os.path.exists(value)):
-        return value
-    return _upload_file(server, value if not isinstance(value, str) else Path(value), name)
+    if isinstance(value, (_handles.File, Artifact)) and value.artifact[0] == server.url:
+        return {"$artifact": value.artifact[1]}
+    return None
+
+
+def _is_path(text: str) -> bool:
+    """Whether a string looks like the path of a file, and not like a reference such as digits@1 or an address."""
+    known = mimetypes.guess_type(text)[0] or text.endswith((".parquet", ".arrow", ".npy", ".npz", ".pkl", ".pt"))
+    return "@" not in text and "://" not in text and (text.startswith(("/", "./", "../", "~")) or bool(known))
 
 
 def _encoded(t: Type, value: Any, name: str) -> Any:
     try:
-        return t.encode(value)
+        encoded = t.encode(value)
     except Exception as err:  # encoders raise what their value raises
         raise error(f"{name}: {value!r} is not {article(t)}: {err}") from None
+    why = _none_mismatch(encoded, t)
+    if why:
+        raise error(f"{name}: {why}")
+    return encoded
+
+
+def _none_mismatch(value: Any, t: Type) -> str:
+    """Return which part of a JSON value may not be None, or "". The server would use the default instead."""
+    if value is None:
+        return "" if t.optional or t.kind == "JSON" else f"None is not {article(t)}"
+    fields = {f.name: f for f in t.inner.fields}
+    for name, part in value.items() if isinstance(value, dict) else ():
+        f = fields.get(name)
+        why = _none_mismatch(part, f.type) if f and not (part is None and f.has_default and f.default is None) else ""
+        if why:
+            return f"its field {name}: {why}"
+    return ""
 
 
 def _upload_file(server: Server, value: Any, name: str) -> Any:

@@ -46,6 +46,9 @@ class Operator(Signed, Generic[P, R]):
     def name(self) -> str:
         return str(self._options.get("name") or self.function.__name__)
 
+    def __repr__(self) -> str:
+        return self._described("operator", self.name)
+
     @property
     def pickle(self) -> bool:
         """Whether values may be passed as pickles."""

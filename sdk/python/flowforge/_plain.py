@@ -8,6 +8,7 @@ import os
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 from . import _files, _handles, _streams, _wire
+from ._connection import Connection
 from ._place import error
 from ._schema import JSON, Type, article
 from ._signature import REQUIRED, Signature
@@ -75,6 +76,8 @@ def value(t: Type, found: Any) -> Any:
         return found.fork() if isinstance(found, _streams.Shared) else _streams.Shared(found)
     if t.kind == "JSON":
         return as_json(found)
+    if t.kind == "Connection" and isinstance(found, str):
+        return Connection(found)
     cls = next((c for c in HANDLES if c.kind == t.kind and t.python == c.__name__), None)
     if cls is not None and not isinstance(found, cls):
         return cls(found)

@@ -52,6 +52,9 @@ class Reference(Signed, Generic[P, R]):
         self._options = self._checked(options)
         self._sign(function, names)
 
+    def __repr__(self) -> str:
+        return self._described("operator", str(self._options.get("name") or self.__name__))
+
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         tracer = _graph.tracer()
         if tracer is None:

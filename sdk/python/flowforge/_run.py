@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
+import re
 import time
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _download, _handles
+from . import _download, _files, _handles, _show
 from ._api import Server, passes, quoted
 from ._signature import Signature
 from ._times import moment
@@ -29,6 +29,11 @@ class Artifact:
         self.name, self.node, self.kind = str(found["name"]), str(found["node"]), str(found["kind"])
         self.size = int(found["size_bytes"])
         self.id = str(found.get("artifact_id", ""))
+
+    @property
+    def artifact(self) -> Tuple[str, str]:
+        """The address of the server and the ID."""
+        return self._server.url, self.id
 
     @property
     def path(self) -> Path:
@@ -93,6 +98,18 @@ class Run:
         self._succeeded()
         return self
 
+    def follow(self) -> Run:
+        """Print the progress and the log until the execution ends, as `flowforge run` does, and return this run.
+
+        Ctrl-C, or an interrupt of the notebook, ends only the printing. Raises ExecutionError if
+        the execution fails or is cancelled.
+        """
+        from . import _follow
+
+        if _follow.follow(self, self._server) != _follow.INTERRUPTED:
+            self._succeeded()
+        return self
+
     def _succeeded(self) -> None:
         """Raise ExecutionError if the execution failed or was cancelled."""
         if self.state == "SUCCEEDED":
@@ -108,15 +125,66 @@ class Run:
         """Cancel the execution."""
         self._server.post(f"/executions/{quoted(self.id)}/cancel", {})
 
+    def resume(self, inputs: Optional[Mapping[str, Any]] = None, *, from_node: str = "", workflow: Optional[Workflow[Any, Any]] = None) -> Run:
+        """Continue an execution that has ended, and return the new run.
+
+        Nodes that succeeded do not run again, unless their code or their inputs differ. The others
+        start from their last checkpoint. `inputs` replaces inputs by JSON values. `from_node` is
+        the node to run again, which an execution that succeeded requires. With `workflow`, the
+        new run has the current code of this function. Raises ServerError if the server rejects
+        the request.
+        """
+        from . import _launch
+
+        body: Dict[str, Any] = {"override_inputs": _launch.json_inputs(self._server, inputs or {})}
+        if from_node:
+            body["from_node"] = from_node
+        if workflow is not None:
+            body["version"] = _launch.develop(workflow, self._server).version
+        answer = self._server.post(f"/executions/{quoted(self.id)}/resume", body)
+        return Run(answer["execution_id"], self._server, workflow.signature if workflow is not None else self._signature)
+
+    def approve(self, node: str = "approval", values: Optional[Mapping[str, Any]] = None, reason: str = "") -> None:
+        """Answer an approval. `values` are the fields of its form, as JSON values."""
+        self._answer("approve", node, {"values": dict(values or {})}, reason)
+
+    def reject(self, node: str = "approval", reason: str = "") -> None:
+        """Reject an approval. Its node fails."""
+        self._answer("reject", node, {}, reason)
+
+    def _answer(self, command: str, node: str, values: Mapping[str, Any], reason: str) -> None:
+        self._server.post(f"/executions/{quoted(self.id)}/commands", {"node": node, "command": command, "reason": reason, **values})
+
     def label(self, add: Sequence[str] = (), remove: Sequence[str] = (), note: Optional[str] = None, name: Optional[str] = None) -> List[str]:
         """Add and remove tags, set the note and the name, and return the tags. An empty note or name removes it."""
-        tags = {"add": [add] if isinstance(add, str) else list(add), "remove": [remove] if isinstance(remove, str) else list(remove)}
+        tags = {"add": _files.strings(add), "remove": _files.strings(remove)}
         change: Dict[str, Any] = {key: value for key, value in tags.items() if value}
         if note is not None:
             change["note"] = note
         if name is not None:
             change["name"] = name
         return list(self._server.post(f"/executions/{quoted(self.id)}/labels", change)["tags"])
+
+    @property
+    def inputs(self) -> Dict[str, Any]:
+        """The inputs by name, as JSON values. They include defaults."""
+        return dict((self._last or self.refresh()).get("inputs") or {})
+
+    def nodes(self) -> Any:
+        """Return the nodes as a pandas DataFrame, with those of fan-outs and sub-workflows.
+
+        The columns are node, state, attempt, cached, started_at, finished_at and message. Times
+        are datetime64 in UTC. Raises FlowForgeError if pandas is not installed.
+        """
+        rows = [
+            {
+                "node": one["operator"], "state": one["status"], "attempt": one.get("attempt"), "cached": (one.get("origin") or {}).get("use") == "CACHED",
+                **{name: moment(one[name]) if one.get(name) else None for name in ("started_at", "finished_at")}, "message": (one.get("error") or {}).get("message", ""),
+            }
+            for one in self._server.pages(f"/executions/{quoted(self.id)}/nodes", "nodes", all="true")
+        ]  # fmt: skip
+        frame = _frame(rows, ["node", "state", "attempt", "cached", "started_at", "finished_at", "message"])
+        return frame.astype({"started_at": "datetime64[ns, UTC]", "finished_at": "datetime64[ns, UTC]"})
 
     @property
     def outputs(self) -> Dict[str, Any]:
@@ -148,11 +216,16 @@ class Run:
             found = self._server.get(f"/artifacts/{quoted(value['$artifact'])}")
             path = _download.artifact(self._server, found)
             if declared:
-                t = declared[0].inner
-                return t.decode(str(path))
+                return self._marked(declared[0].inner.decode(str(path)), value["$artifact"])
             kinds = {c.kind: c for c in (_handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report)}
-            return kinds.get(found["kind"], _handles.File)(path)
+            return self._marked(kinds.get(found["kind"], _handles.File)(path), value["$artifact"])
         return declared[0].decode(value) if declared else value
+
+    def _marked(self, output: Any, artifact: str) -> Any:
+        """Let an output refer to its artifact, so that a launch or a registration keeps where it is from."""
+        if isinstance(output, _handles.File):
+            output.artifact = (self._server.url, artifact)
+        return output
 
     @property
     def artifacts(self) -> Artifacts:
@@ -167,18 +240,24 @@ class Run:
         path = f"/executions/{quoted(self.id)}/logs"
         with self._server.open("GET", path, query={"format": "text", "node": node, "level": level}) as response:
             text = response.read().decode("utf-8", "replace")
-        names = [str(one.get("operator")) for one in self.refresh().get("nodes") or ()] if node and not text.strip() else []
-        if names and node.partition("[")[0].partition(".")[0] not in names:
-            raise InputError(f"there is no node {node!r}; the nodes are: {', '.join(names)}")
+        if not text.strip():
+            self._check_node(node)
         return text
+
+    def _check_node(self, node: str) -> None:
+        """Raise InputError if the execution has no such node."""
+        names = [str(one.get("operator")) for one in self.refresh().get("nodes") or ()] if node else []
+        if names and re.split(r"[\[./]", node)[0] not in names:
+            raise InputError(f"there is no node {node!r}; the nodes are: {', '.join(names)}")
 
     def metrics(self, name: str = "", node: str = "") -> Any:
         """Return metrics as a pandas DataFrame with the columns node, attempt, name, step, timestamp and value.
 
         `timestamp` is a datetime64 in UTC, and `value` is a float, which can be NaN or infinite.
         The server returns at most 10,000 points per series. For longer series, it leaves out
-        points, and a warning names these series. Raises FlowForgeError if pandas is not
-        installed; metric_points returns a list instead.
+        points, and a warning names these series. Without points with this name, a warning lists the
+        metrics of the execution. Raises InputError if the execution has no such node, and
+        FlowForgeError if pandas is not installed; metric_points returns a list instead.
         """
         frame = _frame(self._every_point(name, node), ["node", "attempt", "name", "step", "timestamp", "value"])
         return frame.astype({"timestamp": "datetime64[ns, UTC]", "value": "float64"})
@@ -192,6 +271,11 @@ class Run:
 
     def _every_point(self, name: str, node: str) -> List[Dict[str, Any]]:
         series = self._series(name, node, MAX_POINTS)
+        if not series:
+            self._check_node(node)
+        if name and not series:
+            others = sorted({str(s["name"]) for s in self._series("", node, 2)})
+            warnings.warn(f"execution {self.id} has no metric {name!r}; its metrics are: {', '.join(others) or 'none'}", stacklevel=3)
         full = sorted({f"{s['node']} {s['name']}" for s in series if len(s["points"]) >= MAX_POINTS})
         if full:
             warnings.warn(f"the server returns at most {MAX_POINTS:,} points per series and may have left out points of: {', '.join(full)}", stacklevel=3)
@@ -207,14 +291,11 @@ class Run:
         return found["series"] or []
 
     def __repr__(self) -> str:
-        return f"Run({self.id}, {self.state}, {self.url})"
+        return f"Run({self.id}, {_show.unless_unreachable(lambda: self.state) or 'the server does not respond'}, {self.url})"
 
-    def _repr_html_(self) -> str:
-        """Show link, state and curves in a notebook."""
-        progress = self.refresh().get("progress") or {}
-        done = f"{progress.get('completed', 0)} of {progress.get('total_operators', 0)} nodes"
-        head = f'<a href="{html.escape(self.url)}" target="_blank">{html.escape(self.id)}</a> <b>{html.escape(self.state)}</b> {done}'
-        return f"<div>{head}{''.join(_curves(self._series('', '', 160)))}</div>"
+    def _repr_html_(self) -> Optional[str]:
+        """Show link, state, error and curves in a notebook."""
+        return _show.unless_unreachable(lambda: _show.run(self.url, self.refresh(), self._series("", "", 160)))
 
 
 class _Outputs(Dict[str, Any]):
@@ -266,8 +347,9 @@ def launch(
     `workflow` is the name of a registered workflow, such as "digits.train", a name with a
     version, such as "digits.train@1.0.0", or a function with @workflow, whose code is registered
     as launch() of it does. For a name, `inputs` are JSON values, as the Python view of the launch
-    form shows them. `tags` and `note` label the execution. `priority` is LOW, NORMAL, HIGH or a number from 0
-    to 100. `preset` is the name of a preset; `inputs` override its values. `cache` is a mode ("on",
+    form shows them, files of a run such as run.artifacts["model"], or entries of the catalogue.
+    `tags` and `note` label the execution. `priority` is LOW, NORMAL, HIGH or a number from 0 to
+    100. `preset` is the name of a preset; `inputs` override its values. `cache` is a mode ("on",
     "off", "refresh") or a mapping with `mode` and `nodes`. `ttl` is a time span such as "30d", or a
     mapping with `after_completion`, `after_success` and `after_failure`. Raises ServerError if the
     server rejects the launch.
@@ -276,66 +358,11 @@ def launch(
 
     server = Server()
     request = _launch.requested(workflow, inputs or {}, server)
-    given = {"name": name, "tags": [tags] if isinstance(tags, str) else list(tags), "note": note, "preset": preset, "ttl": ttl, "cache": {"mode": cache} if isinstance(cache, str) and cache else cache}
+    given = {"name": name, "tags": _files.strings(tags), "note": note, "preset": preset, "ttl": ttl, "cache": {"mode": cache} if isinstance(cache, str) and cache else cache}
     request.update({key: value for key, value in given.items() if value})
     if priority != "":
         request["priority"] = priority
     return Run(server.post("/executions", request)["execution_id"], server, None if isinstance(workflow, str) else workflow.signature)
-
-
-def executions(workflow: str = "", state: str = "", limit: int = 50, where: str = "", columns: Sequence[str] = (), sort: str = "", view: str = "") -> Any:
-    """Return executions as a pandas DataFrame, newest first.
-
-    `workflow` is the name of a workflow, and `state` is a state of an execution. `where`
-    contains conditions such as "lr > 0.01 and accuracy >= 0.9 and tag:baseline". `columns` adds
-    columns by name, such as "inputs.lr" or "metrics.loss.min". `sort` is the name to sort by; a
-    leading "-" sorts in descending order. `view` is the name of a saved view: its conditions
-    are added, and its columns and order apply unless you set your own. Times are datetime64 in
-    UTC. Raises ServerError for an invalid query, and FlowForgeError if pandas is not installed.
-    """
-    server = Server()
-    names = ["execution_id", "workflow", "version", "status", "name", "created_at", "finished_at"]
-    extra = [name.strip() for name in columns]
-    found: List[str] = []
-    rows: List[Dict[str, Any]] = []
-    query = {"workflow": workflow, "status": state, "where": where, "columns": ",".join(extra), "sort": sort, "view": view}
-    for one in server.pages("/executions", "executions", limit=min(limit, 100), **query):
-        if len(rows) == limit:
-            break
-        values = one.get("values") or {}
-        found = found or list(values)
-        row = {**one, "workflow": one.get("workflow_name") or one.get("workflow")}
-        times = {name: moment(row[name]) if row.get(name) else None for name in ("created_at", "finished_at")}
-        rows.append({**{name: row.get(name) for name in names}, **times, **values})
-    frame = _frame(rows, names + [name for name in found or extra if name not in names])
-    return frame.astype({"created_at": "datetime64[ns, UTC]", "finished_at": "datetime64[ns, UTC]"})
-
-
-def compare(executions: Iterable[Union[str, Run]], baseline: Union[str, Run] = "", all: bool = False) -> Any:
-    """Return executions side by side as a pandas DataFrame with one column per execution.
-
-    `executions` contains 2 to 50 runs, IDs, or ID suffixes. The index consists of section, path
-    and statistic ("last", "min" or "max" for metrics, otherwise ""). By default, the DataFrame
-    contains only rows that differ. Its attrs contain the ID of the baseline, and deltas: a
-    DataFrame with the numeric differences from the baseline. Raises FlowForgeError if pandas is
-    not installed.
-    """
-    ids = [one.id if isinstance(one, Run) else one.lstrip("#") for one in executions]
-    base = baseline.id if isinstance(baseline, Run) else baseline.lstrip("#")
-    found = Server().get("/compare", executions=",".join(ids), baseline=base, all="true" if all else "")
-    columns = [e["execution_id"] for e in found["executions"]]
-    key = ["section", "path", "statistic"]
-    values, deltas = [], []
-    for row in found["rows"]:
-        place = [row["section"], row["path"], row.get("statistic", "")]
-        values.append(place + [cell.get("value") for cell in row["values"]])
-        deltas.append(place + [cell.get("delta") for cell in row["values"]])
-    frame = _table(values, key + columns).set_index(key)
-    frame.attrs["baseline"] = found["baseline"]
-    frame.attrs["deltas"] = _table(deltas, key + columns).set_index(key)
-    for note in found.get("notes") or []:
-        warnings.warn(note, stacklevel=2)
-    return frame
 
 
 def _frame(rows: List[Dict[str, Any]], columns: List[str]) -> Any:
@@ -349,20 +376,3 @@ def _table(rows: List[Any], columns: List[str]) -> Any:
         raise FlowForgeError("this returns a DataFrame, and pandas is not installed: pip install pandas") from None
     return pandas.DataFrame(rows, columns=columns)
 
-
-def _curves(series: List[Dict[str, Any]]) -> Iterator[str]:
-    """Yield one small curve for each metric of a node."""
-    found: Dict[str, List[float]] = {}
-    for s in series:
-        numbers = [float(p["value"]) for p in s["points"] if isinstance(p["value"], (int, float))]
-        found.setdefault(f"{s['node']} {s['name']}", []).extend(numbers)
-    for name, values in sorted(found.items()):
-        if len(values) < 2:
-            continue
-        low, high = min(values), max(values)
-        width = 160 / (len(values) - 1)
-        path = " ".join(f"{i * width:.1f},{38 - 36 * (v - low) / ((high - low) or 1):.1f}" for i, v in enumerate(values))
-        yield (
-            f'<figure style="display:inline-block;margin:4px 12px 4px 0"><figcaption>{html.escape(name)} {values[-1]:g}</figcaption>'
-            f'<svg width="160" height="40" role="img" aria-label="{html.escape(name)}"><polyline fill="none" stroke="currentColor" points="{path}"/></svg></figure>'
-        )

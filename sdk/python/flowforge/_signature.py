@@ -87,6 +87,9 @@ class Signed:
         if not inside:
             self.signature
 
+    def _described(self, what: str, name: str) -> str:
+        return f"<{what} {name}({', '.join(p.name for p in self.signature.parameters)})>"
+
     @functools.cached_property
     def signature(self) -> Signature:
         """The inputs and outputs of the function."""

@@ -6,11 +6,11 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
 
-from . import _launch
-from ._api import Server, quoted
+from . import _files, _launch, _show
+from ._api import Server, passes, quoted
 from ._place import error
 from ._run import Run, _table
-from .exceptions import FlowForgeError
+from .exceptions import FlowForgeError, ServerError
 
 if TYPE_CHECKING:
     from ._workflow import Workflow
@@ -61,7 +61,7 @@ class Sweep:
         found = self.refresh()
         first, last = ["rank", "index", "state", "objective"], ["gpu_hours", "execution_id", "message"]
         names = {p["path"]: f"inputs.{p['path']}" if p["path"] in first + last else p["path"] for p in found["space"]}
-        rows: List[Dict[str, Any]] = [{**run, **{name: run["values"].get(path) for path, name in names.items()}} for run in found["run_list"]]
+        rows: List[Dict[str, Any]] = [{"message": "", **run, **{name: run["values"].get(path) for path, name in names.items()}} for run in found["run_list"]]
         return _table(rows, [*first, *names.values(), *last])
 
     def wait(self, timeout: Optional[float] = None, poll: float = 1.0) -> Sweep:
@@ -70,15 +70,23 @@ class Sweep:
         Raises FlowForgeError if the sweep pauses, and TimeoutError after `timeout` seconds.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        while True:
-            found = self._server.get(self._path, limit=1)
-            if found["state"] in _ENDED:
-                return self
-            if found["state"] == "PAUSED":
+        found: Dict[str, Any] = {}
+        answered = float("-inf")  # the first answer must arrive
+        while found.get("state") not in _ENDED:
+            sent = time.monotonic()
+            try:
+                found = self._server.get(self._path, limit=1)
+                answered = time.monotonic()
+            except ServerError as err:
+                if not passes(err, sent, answered):
+                    raise
+            if found.get("state") == "PAUSED":
                 raise FlowForgeError(f"the sweep is paused: {found.get('message', '')}")
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"the sweep has not ended after {timeout} s: {self.url}")
-            time.sleep(poll)
+            if found.get("state") not in _ENDED:
+                if deadline is not None and time.monotonic() > deadline:
+                    raise TimeoutError(f"the sweep has not ended after {timeout} s: {self.url}")
+                time.sleep(poll)
+        return self
 
     def pause(self) -> None:
         """Launch no more runs until you call resume()."""
@@ -93,7 +101,12 @@ class Sweep:
         self._server.post(f"{self._path}/stop", {"running": "cancel" if cancel else "finish"})
 
     def __repr__(self) -> str:
-        return f"Sweep({self.id}, {self.url})"
+        state = _show.unless_unreachable(lambda: _show.state(self._server.get(self._path, limit=1)))
+        return f"Sweep({self.id}, {state or 'the server does not respond'}, {self.url})"
+
+    def _repr_html_(self) -> Optional[str]:
+        """Show link, state and best run in a notebook."""
+        return _show.unless_unreachable(lambda: _show.sweep(self.url, self._server.get(self._path, limit=1)))
 
 
 def sweep(
@@ -110,7 +123,7 @@ def sweep(
     output: str = "",
     goal: str = "max",
     value: str = "best",
-    early_stopping: Optional[Mapping[str, Any]] = None,
+    early_stopping: Union[str, Mapping[str, Any], None] = None,
     gpu_hours: float = 0,
     seed: int = 0,
     tags: Sequence[str] = (),
@@ -122,8 +135,8 @@ def sweep(
     registered if it is new. `space` contains an entry for each input to vary: a list of values, or the result of a
     function in flowforge.search. Use dots to address parts of an input: "optimizer.lr".
     `method` is "grid", "random", "sobol" or "tpe". `metric` or `output` is the objective, and
-    `goal` is "max" or "min". `early_stopping` is a rule such as {"rule": "median", "min_step":
-    5}. The `tags` and the `note` are added to every run. Raises ServerError with the invalid
+    `goal` is "max" or "min". `early_stopping` is a rule such as "median", or
+    {"rule": "median", "min_step": 5}. The `tags` and the `note` are added to every run. Raises ServerError with the invalid
     fields, and FlowForgeError in a task, because tasks cannot create sweeps.
     """
     if os.environ.get("FLOWFORGE_TASK_ID"):
@@ -140,14 +153,14 @@ def sweep(
         "parallelism": parallelism,
         "gpu_hours": gpu_hours,
         "seed": seed,
-        "tags": list(tags),
+        "tags": _files.strings(tags),
         "note": note,
     }
     if metric or output:
         objective = {"metric": metric, "output": output, "goal": goal, "value": value}
         body["objective"] = {key: one for key, one in objective.items() if one}
     if early_stopping:
-        body["early_stopping"] = dict(early_stopping)
+        body["early_stopping"] = {"rule": early_stopping} if isinstance(early_stopping, str) else dict(early_stopping)
     return Sweep(server.post("/sweeps", body)["id"], server)
 
 

@@ -7,6 +7,9 @@ import re
 from typing import Any
 
 _ISO = re.compile(r"P(?:(?P<days>[\d.]+)D)?(?:T(?:(?P<hours>[\d.]+)H)?(?:(?P<minutes>[\d.]+)M)?(?:(?P<seconds>[\d.]+)S)?)?\Z")
+_UNIT = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|weeks?|w|days?|d|hours?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])", re.IGNORECASE)
+_UNITS = re.compile(rf"\s*(?:{_UNIT.pattern}\s*)+\Z", re.IGNORECASE)
+_NAMES = ("weeks", "days", "hours", "minutes", "seconds")
 _FRACTION = re.compile(r"\.(\d{6})\d+")
 
 
@@ -38,12 +41,17 @@ def moment_text(value: Any) -> Any:
 
 
 def duration(text: Any) -> datetime.timedelta:
-    """Read ISO 8601 in days, hours, minutes and seconds, such as "PT1H30M"."""
+    """Read ISO 8601 in days, hours, minutes and seconds, such as "PT1H30M", or a number with a unit, such as "1h30m"."""
     found = _ISO.match(text)
-    if found is None:
-        raise ValueError(f"{text!r} is not a duration such as PT1H30M")
-    parts = {name: float(number) for name, number in found.groupdict().items() if number}
-    return datetime.timedelta(**parts)
+    if found is not None:
+        return datetime.timedelta(**{name: float(number) for name, number in found.groupdict().items() if number})
+    if not _UNITS.match(text):
+        raise ValueError(f"{text!r} is not a duration such as 90s, 1h30m or PT1H30M")
+    total = datetime.timedelta()
+    for number, unit in _UNIT.findall(text):
+        name = "milliseconds" if unit.lower() == "ms" else next(name for name in _NAMES if name.startswith(unit[0].lower()))
+        total += datetime.timedelta(**{name: float(number)})
+    return total
 
 
 def duration_text(value: Any) -> Any:

@@ -21,8 +21,13 @@ def guard(call: Callable[[], None]) -> None:
         sys.excepthook(type(err), err, err.__traceback__)
         if isinstance(err, ModuleNotFoundError):
             print(
-                f"{err}. If a package has it, add the package to packages=[…] of @operator or @workflow. "
+                "If a package has this module, add the package to packages=[…] of @operator or @workflow. "
                 "A module of your own must be beside the file, and git must not ignore it.",
+                file=sys.stderr,
+            )
+        elif isinstance(err, SyntaxError):
+            print(
+                f"The task runs Python {sys.version.split()[0]} ({sys.executable}). Code for a later version needs another interpreter: FLOWFORGE_PYTHON on the server, or the image of the operator.",
                 file=sys.stderr,
             )
         sys.stderr.flush()

@@ -51,6 +51,9 @@ class Workflow(Signed, Generic[P, R]):
     def name(self) -> str:
         return str(self._options.get("name") or self.function.__name__.replace("_", "-").lower())
 
+    def __repr__(self) -> str:
+        return self._described("workflow", self.name)
+
     @property
     def version(self) -> str:
         """The version that the author chose, or "" for the next one."""

@@ -110,6 +110,13 @@ def test_a_wait_survives_a_restart_of_the_server() -> None:
     answers.close()
 
 
+def test_a_sweep_is_awaited_across_a_restart_of_the_server() -> None:
+    answers = Answers(answer("200 OK", {"state": "RUNNING"}), b"", answer("429 Too Many Requests", {}), answer("200 OK", {"state": "SUCCEEDED", "counts": {"succeeded": 2}, "runs": 2}))
+    sweep = flowforge.Sweep("9", Server(answers.url, "key"))
+    assert repr(sweep.wait(poll=0)) == f"Sweep(9, SUCCEEDED, 2 of 2 runs ended, {answers.url}/sweeps/9)"
+    answers.close()
+
+
 @pytest.mark.parametrize("given", [[b""], [RUNNING, answer("403 Forbidden", {"detail": "You may not."})]])
 def test_a_wait_ends_with_a_final_error(given: List[bytes]) -> None:
     answers = Answers(*given)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import List
+from typing import List, Optional
 
 import pytest
 
-from flowforge import _arguments, operator, workflow
+from flowforge import _arguments, _times, operator, workflow
 
 from .flows import search, values
 
@@ -68,3 +68,30 @@ def test_lists_and_fields_on_the_command_line(capsys: pytest.CaptureFixture[str]
             read(argv)
         found = capsys.readouterr()
         assert message in " ".join((found.out + found.err).split())
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("PT1H30M", 5400), ("90s", 90), ("1h30m", 5400), ("2 h", 7200), ("1 h 30 min", 5400), ("1.5 hours", 5400), ("2d", 172800), ("250ms", 0.25), ("1W", 604800)],
+)
+def test_durations_as_the_launch_form_reads_them(text: str, seconds: float) -> None:
+    assert _times.duration(text).total_seconds() == seconds
+
+
+@pytest.mark.parametrize("text", ["2", "h", "2 x", "1h30", "2 hx", ""])
+def test_texts_that_are_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration such as 90s, 1h30m or PT1H30M"):
+        _times.duration(text)
+
+
+def test_null_on_the_command_line() -> None:
+    @operator
+    def note(text: str) -> None: ...
+
+    @workflow
+    def flow(rate: Optional[float] = 0.5, kinds: Optional[List[str]] = ["a"], name: Optional[str] = "x") -> None:
+        note("x")
+
+    assert _arguments.read(flow, ["--rate", "null", "--kinds", "null", "--name", "null"], "run") == {"rate": None, "kinds": None, "name": "null"}
+    assert _arguments.read(flow, ["--rate", "2", "--kinds", "b"], "run") == {"rate": 2.0, "kinds": ["b"]}
+    assert _arguments.read(flow, [], "run") == {}

@@ -141,7 +141,7 @@ def test_registrations_send_metrics_and_signature(requests: List[Tuple[str, Any]
     assert requests[-1][1] == {"name": "digits-net", "version": "3", "artifact": artifact}
     table = tmp_path / "x.csv"
     table.write_text("a\n1\n")
-    flowforge.register_dataset("digits@3", table, tags=["new"])
+    flowforge.register_dataset("digits@3", table, tags="new")
     assert requests[-2][1] == b"a\n1\n"
     assert requests[-1] == ("POST /api/v1/datasets", {"name": "digits", "version": "3", "tags": ["new"], "file": {"$file": "ab", "name": "x.csv"}})
     with pytest.raises(InputError, match="has no version"):

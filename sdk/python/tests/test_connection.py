@@ -36,6 +36,14 @@ class TestConnection(unittest.TestCase):
         with mock.patch.dict(os.environ, {"FLOWFORGE_CONNECTION_MY_DB_HOST": "localhost", "FLOWFORGE_CONNECTION_MY_DB_URL": "postgresql://localhost"}):
             db = Connection("my-db")
             self.assertEqual((db.host, db.url(), db.fields()), ("localhost", "postgresql://localhost", {"host": "localhost"}))
+        with mock.patch.dict(os.environ, {"FLOWFORGE_CONNECTION_WAREHOUSE_HOST": "localhost"}):
+
+            @operator
+            def host(db: Connection) -> str:
+                return str(db.host)
+
+            by_name: Any = "warehouse"  # as a launch form has it
+            self.assertEqual(host(by_name), "localhost")
         with self.assertRaisesRegex(InputError, "set variables such as FLOWFORGE_CONNECTION_ELSEWHERE_HOST"):
             Connection("elsewhere")["host"]
 

@@ -11,6 +11,7 @@ from typing import Any, AsyncIterator, Callable, Dict, List
 import pytest
 
 from flowforge import DefinitionError, File, InputError, Model, OutputError, failed, operator, workflow
+from flowforge import _habits
 from flowforge._cli import main
 
 from .serving import PACKAGE
@@ -161,7 +162,7 @@ def test_a_task_that_exits_before_its_result(tmp_path: Path) -> None:
 def test_a_missing_module_names_packages(tmp_path: Path) -> None:
     done = task(tmp_path, "from flowforge import operator\n@operator\ndef get() -> int:\n    import nowhere_at_all\n    return 1\n", "flow:get")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith("No module named 'nowhere_at_all'. If a package has it, add the package to packages=[…]")
+    assert done.stderr.splitlines()[-1].startswith("If a package has this module, add the package to packages=[…]")
 
 
 def test_a_task_reads_the_signature_of_its_own_operator_only(tmp_path: Path) -> None:
@@ -194,3 +195,17 @@ def test_code_without_a_file() -> None:
 
     with pytest.raises(DefinitionError, match="f is not in a file, so a task cannot import it. Write it to a file and import it$"):
         workflow(flow).definition()
+
+
+def test_a_syntax_error_names_the_interpreter(tmp_path: Path) -> None:
+    done = task(tmp_path, "from flowforge import operator\n@operator\ndef get() -> int:\n    return 1 +\n", "flow:get")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"The task runs Python {sys.version.split()[0]} ({sys.executable}). Code for a later version needs another interpreter")
+    assert _habits.of_version(SyntaxError("invalid syntax")) == f". This command uses Python {sys.version.split()[0]} ({sys.executable})"
+    assert _habits.of_version(TypeError("something else")) == ""
+
+
+def test_unions_of_a_later_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 9, 18))
+    err = TypeError("unsupported operand type(s) for |: 'type' and 'NoneType'")
+    assert _habits.of_version(err).endswith("and X | Y in annotations needs Python 3.10: write Optional[X] or Union[X, Y]")

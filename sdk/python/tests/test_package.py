@@ -339,6 +339,7 @@ def test_an_error_of_the_server_is_shown_once() -> None:
     assert refusal("The value is wrong.", {"path": "inputs.n", "message": "The value is wrong."}) == "inputs.n: The value is wrong."
     assert refusal("inputs.n: Wrong.", {"path": "inputs.n", "message": "Wrong."}) == "inputs.n: Wrong."
     assert refusal("The value is wrong.", {"path": "", "message": "The value is wrong."}) == "The value is wrong."
+    assert refusal("The query is wrong. Column 1: No x.", {"path": "where", "message": "Column 1: No x."}) == "The query is wrong. Column 1: No x."
     assert refusal("2 values are wrong.", {"path": "a", "message": "A."}, {"path": "b", "message": "B."}) == "2 values are wrong.\n  a: A.\n  b: B."
 
 

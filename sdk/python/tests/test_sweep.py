@@ -49,7 +49,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[List[Tuple[str, Any]]]
 
 def test_a_sweep_sends_its_space(requests: List[Tuple[str, Any]]) -> None:
     space: Dict[str, Any] = {"lr": search.log_range(1e-4, 0.1), "net.depth": search.integers(1, 4), "kind": ["a", "b"]}
-    made = flowforge.sweep("digits.train", space, method="tpe", runs=20, metric="accuracy", early_stopping={"rule": "median"})
+    made = flowforge.sweep("digits.train", space, method="tpe", runs=20, metric="accuracy", early_stopping={"rule": "median"}, tags="baseline")
     assert made.id == "7"
     path, body = requests[0]
     assert path == "POST /api/v1/sweeps"
@@ -60,6 +60,10 @@ def test_a_sweep_sends_its_space(requests: List[Tuple[str, Any]]) -> None:
     ]
     assert body["objective"] == {"metric": "accuracy", "goal": "max", "value": "best"}
     assert body["early_stopping"] == {"rule": "median"}
+    assert body["tags"] == ["baseline"]
+    assert repr(made).startswith("Sweep(7, PAUSED, 0 of 0 runs ended, http")
+    flowforge.sweep("digits.train", space, runs=2, metric="accuracy", early_stopping="halving")
+    assert requests[-1][1]["early_stopping"] == {"rule": "halving"}
     with pytest.raises(FlowForgeError, match="Paused by Mei"):
         made.wait()
     made.pause()
@@ -138,6 +142,11 @@ def test_launch_takes_a_function(requests: List[Tuple[str, Any]]) -> None:
     flowforge.launch(scored, {"kind": Kind.FOREST}, tags="baseline")
     body = requests[-1][1]
     assert (body["workflow"], body["inputs"], body["tags"]) == ("sdk.scored", {"kind": "forest"}, ["baseline"])
+    wrong: Any = [1]
+    with pytest.raises(DefinitionError, match=r"test_sweep.py:\d+: the inputs are \[1\]; use a dictionary of values by name"):
+        flowforge.launch("digits.train", wrong)
+    with pytest.raises(DefinitionError, match="is not a workflow: use a function with @workflow, or the name of a registered workflow"):
+        flowforge.launch(scored.function, {"lr": 0.1})  # type: ignore[arg-type]
     with pytest.raises(DefinitionError, match="sdk.scored has no input 'n'; its inputs are: lr, kind, names"):
         flowforge.launch(scored, {"n": 3})
     with pytest.raises(ServerError, match=r"POST /executions: the request cannot be written as JSON: \['inputs'\]\['when'\] has the type `date`"):
