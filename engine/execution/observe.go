@@ -19,7 +19,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// placeRow, eventOfPod and waitRow are rows of the record sets in PlaceAttempts,
+// locationRow, eventOfPod and waitRow are rows of the record sets in PlaceAttempts,
 // KeepPodEvents and SetWaiting.
 type locationRow struct {
 	Execution uuid.UUID `json:"execution_id"`
