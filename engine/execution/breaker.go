@@ -21,8 +21,8 @@ import (
 // failed repeatedly.
 const ReasonBreaker = "BREAKER_OPEN"
 
-// trialLook is the interval at which a node checks the trial of another node.
-const trialLook = 5 * time.Second
+// trialCheckInterval is how often a node checks the trial of another node.
+const trialCheckInterval = 5 * time.Second
 
 // breakerKey identifies a breaker: an operator of a workflow, and the code it runs.
 type breakerKey struct {

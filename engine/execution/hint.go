@@ -99,12 +99,12 @@ func (s *Driver) onHint(ctx context.Context) func(string) {
 	}
 }
 
-// lookTimeout limits one read of the rows of changed executions.
-const lookTimeout = 10 * time.Second
+// hintTimeout limits one read of the rows of changed executions.
+const hintTimeout = 10 * time.Second
 
 // loadInLoops makes the loops of these executions read what other processes have stored for them.
 func (s *Driver) loadInLoops(ctx context.Context, ids []uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, hintTimeout)
 	defer cancel()
 	all := s.live.all()
 	leases := make(map[uuid.UUID]leasedLoop, len(ids))
