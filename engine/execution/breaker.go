@@ -246,27 +246,9 @@ func saveBreaker(row *db.CircuitBreaker, state protect.Breaker, rule protect.Bre
 
 // parseTaskHolder parses the text that holder returned.
 func parseTaskHolder(text string) (attemptID, bool) {
-	var id attemptID
-	head, tail, ok := cutLast(text, '.')
-	if !ok {
-		return id, false
+	ref, ok := parseTaskRef(text)
+	if !ok || ref.Attempt != 0 {
+		return attemptID{}, false
 	}
-	execution, err := uuid.Parse(head)
-	if err != nil {
-		return id, false
-	}
-	var node int
-	if _, err := fmt.Sscanf(tail, "%d", &node); err != nil {
-		return id, false
-	}
-	return attemptID{execution, attemptKey{Node: node}}, true
-}
-
-func cutLast(s string, sep byte) (before, after string, ok bool) {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == sep {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
+	return attemptID{ref.Execution, attemptKey{Node: ref.Node}}, true
 }
