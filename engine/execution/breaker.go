@@ -82,15 +82,15 @@ type breakerRows struct {
 // readBreakers reads the breakers of some nodes; with lock no other transaction changes them
 // until this one ends.
 func (br *breakers) readBreakers(ctx context.Context, q *db.Queries, nodes []int, lock bool) (*breakerRows, error) {
-	names := map[string]bool{}
+	names := map[string]struct{}{}
 	for _, i := range nodes {
-		names[br.breakerOf(i).operator] = true
+		names[br.breakerOf(i).operator] = struct{}{}
 	}
 	read := q.BreakersOf
 	if lock {
 		read = q.LockBreakers
 	}
-	rows, err := read(ctx, br.loop.row.WorkflowID, sortedNames(names))
+	rows, err := read(ctx, br.loop.row.WorkflowID, slices.Sorted(maps.Keys(names)))
 	if err != nil {
 		return nil, fmt.Errorf("read breakers: %w", err)
 	}
@@ -105,15 +105,6 @@ func (br *breakers) readBreakers(ctx context.Context, q *db.Queries, nodes []int
 		b.now[key] = b.before[key]
 	}
 	return b, nil
-}
-
-func sortedNames(set map[string]bool) []string {
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // breakerState converts a row for the rules of package protect.
