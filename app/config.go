@@ -23,7 +23,6 @@ import (
 	"github.com/flowforge/flowforge/engine/execution"
 	"github.com/flowforge/flowforge/engine/feed/jetstream"
 	"github.com/flowforge/flowforge/engine/inbox"
-	"github.com/flowforge/flowforge/platform/election"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -85,12 +84,11 @@ type Config struct {
 
 	OutgoingHosts []string // hosts that tests of connections and options of inputs reach wherever they are
 
-	Roles         Roles           // of this server; none: all
-	Instance      string          // name of this server, unique on the database; "": generated and kept in the data directory
-	SecretsDir    string          // folder of keys that servers share; "": below the data directory
-	AdvertiseAddr string          // host:port at which other servers reach this one; "": derived from Addr
-	Leases        string          // LeasesPostgres or LeasesKubernetes; "": LeasesPostgres
-	LeaseTiming   election.Timing // zero: the defaults
+	Roles         Roles  // of this server; none: all
+	Instance      string // name of this server, unique on the database; "": generated and kept in the data directory
+	SecretsDir    string // folder of keys that servers share; "": below the data directory
+	AdvertiseAddr string // host:port at which other servers reach this one; "": derived from Addr
+	Leases        string // LeasesPostgres or LeasesKubernetes; "": LeasesPostgres
 	// WorkerLostAfter is how long a worker of a pool may be silent; 0: one minute.
 	WorkerLostAfter time.Duration
 	Kubernetes      KubernetesLeases   // for LeasesKubernetes

@@ -96,7 +96,7 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 // process holds the lease.
 func (a *App) elector(p *parts, name string, other func()) (election.Elector, error) {
 	c := election.Config{
-		Pool: p.direct.Pool, Name: name, Holder: p.holder, Address: a.internalURL(), Timing: a.cfg.LeaseTiming, Logger: a.cfg.Log, OnOther: other,
+		Pool: p.direct.Pool, Name: name, Holder: p.holder, Address: a.internalURL(), Logger: a.cfg.Log, OnOther: other,
 	}
 	if a.cfg.Leases == LeasesKubernetes {
 		return a.cfg.kubernetesElector(c)

@@ -194,23 +194,6 @@ func (r *Registry) ParseSchema(raw any, path string) (Schema, []apperr.Field) {
 	return Schema{Fields: fields}, problems
 }
 
-// ParseField reads one field object: name, type, description, default,
-// required, ui, validators.
-func (r *Registry) ParseField(raw any, path string) (Field, []apperr.Field) {
-	n, err := objectField(Plain(raw), path, 0)
-	if err != nil {
-		return Field{}, []apperr.Field{problemOf(err, path)}
-	}
-	fields, errs := r.buildFields([]nodeField{n})
-	if len(errs) == 0 && (fields[0].Rules != nil || fields[0].Source != nil) {
-		errs = append(errs, n.location.errorf("field %s has a rule (show_if, required_if, min, max or options); only inputs of workflows and forms have rules", n.name))
-	}
-	if len(errs) > 0 {
-		return Field{}, []apperr.Field{problemOf(errs[0], path)}
-	}
-	return fields[0], nil
-}
-
 // MarshalJSON writes the list of fields.
 func (s Schema) MarshalJSON() ([]byte, error) {
 	if s.Fields == nil {

@@ -132,7 +132,6 @@ func (unionKind) ui(t *Type, f *UIField, env Env) {
 	}
 }
 
-// decode reads only the selected variant; the form keeps the input of the others.
 // below is the path of the variant's value in a union at path.
 func below(variant *Type, path string) string {
 	if inlinesFields(variant) {

@@ -25,12 +25,6 @@ func InboxItemURL(id, command string) string { return "/inbox/" + id + "/" + com
 // InboxStreamURL streams the page with the parameters q.
 func InboxStreamURL(q url.Values) string { return withQuery("/inbox/stream", q) }
 
-// InboxBellURL is the bell of the top bar, and InboxBellStreamURL streams it.
-func InboxBellURL() string { return "/inbox/bell" }
-
-// InboxBellStreamURL streams the bell and the counts of the sidebar to pages without a stream.
-func InboxBellStreamURL() string { return "/inbox/bell/stream" }
-
 // AccountNotificationsURL is the page on which readers choose what they are notified of.
 func AccountNotificationsURL() string { return "/account/notifications" }
 

@@ -122,7 +122,7 @@ func SweepLaunchURL(ref string) string { return WorkflowURL(ref) + "/sweep" }
 // SweepLaunchQueryURL fills in the form that launches a sweep.
 func SweepLaunchQueryURL(ref string, q url.Values) string { return withQuery(SweepLaunchURL(ref), q) }
 
-// manyErrorLines are the lines of the error summary.
+// manyErrorLine is a line of the error summary.
 func manyErrorLine(f ManyField, text string) forms.ErrorLine {
 	return forms.ErrorLine{Target: f.id("on"), Label: f.Label, Text: text}
 }

@@ -148,7 +148,7 @@ func (s *Service) CountPoints(ctx context.Context, places []Place) (uint64, erro
 	return count, err
 }
 
-// ifReachable reads from ClickHouse, if the installation has it. away: it did not answer, so that
+// ifReachable reads from ClickHouse, if the installation has it. unreachable: it did not respond, so that
 // the reader gets only what is in the spool.
 func (s *Service) ifReachable(ctx context.Context, read func() error) (unreachable bool, err error) {
 	if s.store == nil {

@@ -107,7 +107,7 @@ func (s *Service) unlessUnavailable(ctx context.Context, err error) error {
 }
 
 // page returns the lines of the span, oldest first, and whether there are more
-// of them in its direction. away: ClickHouse did not respond.
+// of them in its direction. unreachable: ClickHouse did not respond.
 //
 // It reads the spool before ClickHouse, so that a line that is being moved is seen at
 // least once.

@@ -66,7 +66,7 @@ func TestHello(t *testing.T) {
 	require.Equal(t, d.Document(), again.Document(), "what is kept reads as itself")
 }
 
-// refused returns what is wrong with a workflow of one template alongside main.
+// refusedFields returns what is wrong with a workflow of one template alongside main.
 func refusedFields(t *testing.T, spec string) map[string]string {
 	t.Helper()
 	_, problems := parse(t, "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: x}\nspec:"+strings.ReplaceAll(spec, "\n", "\n  "))

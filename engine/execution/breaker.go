@@ -21,8 +21,8 @@ import (
 // failed repeatedly.
 const ReasonBreaker = "BREAKER_OPEN"
 
-// trialLook is the interval at which a node checks the trial of another node.
-const trialLook = 5 * time.Second
+// trialCheckInterval is how often a node checks the trial of another node.
+const trialCheckInterval = 5 * time.Second
 
 // breakerKey identifies a breaker: an operator of a workflow, and the code it runs.
 type breakerKey struct {
@@ -82,15 +82,15 @@ type breakerRows struct {
 // readBreakers reads the breakers of some nodes; with lock no other transaction changes them
 // until this one ends.
 func (br *breakers) readBreakers(ctx context.Context, q *db.Queries, nodes []int, lock bool) (*breakerRows, error) {
-	names := map[string]bool{}
+	names := map[string]struct{}{}
 	for _, i := range nodes {
-		names[br.breakerOf(i).operator] = true
+		names[br.breakerOf(i).operator] = struct{}{}
 	}
 	read := q.BreakersOf
 	if lock {
 		read = q.LockBreakers
 	}
-	rows, err := read(ctx, br.loop.row.WorkflowID, sortedNames(names))
+	rows, err := read(ctx, br.loop.row.WorkflowID, slices.Sorted(maps.Keys(names)))
 	if err != nil {
 		return nil, fmt.Errorf("read breakers: %w", err)
 	}
@@ -105,15 +105,6 @@ func (br *breakers) readBreakers(ctx context.Context, q *db.Queries, nodes []int
 		b.now[key] = b.before[key]
 	}
 	return b, nil
-}
-
-func sortedNames(set map[string]bool) []string {
-	names := make([]string, 0, len(set))
-	for name := range set {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // breakerState converts a row for the rules of package protect.
@@ -246,27 +237,9 @@ func saveBreaker(row *db.CircuitBreaker, state protect.Breaker, rule protect.Bre
 
 // parseTaskHolder parses the text that holder returned.
 func parseTaskHolder(text string) (attemptID, bool) {
-	var id attemptID
-	head, tail, ok := cutLast(text, '.')
-	if !ok {
-		return id, false
+	ref, ok := parseTaskRef(text)
+	if !ok || ref.Attempt != 0 {
+		return attemptID{}, false
 	}
-	execution, err := uuid.Parse(head)
-	if err != nil {
-		return id, false
-	}
-	var node int
-	if _, err := fmt.Sscanf(tail, "%d", &node); err != nil {
-		return id, false
-	}
-	return attemptID{execution, attemptKey{Node: node}}, true
-}
-
-func cutLast(s string, sep byte) (before, after string, ok bool) {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == sep {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
+	return attemptID{ref.Execution, attemptKey{Node: ref.Node}}, true
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/flowforge/flowforge/engine/quota/fair"
 )
 
-// budgetLook is how often retries that wait for a budget check it, besides the time at which
+// budgetCheckInterval is how often retries that wait for a budget check it, besides the time at which
 // they are due: an administrator may have raised it.
-const budgetLook = 15 * time.Second
+const budgetCheckInterval = 15 * time.Second
 
-// budgetUnreadable is how long retries wait when the budget could not be read.
-const budgetUnreadable = time.Second
+// budgetRetryDelay is how long retries wait when the budget could not be read.
+const budgetRetryDelay = time.Second
 
 // overBudget reports whether n waits for its retry because a budget is used up.
 func (n *nodeState) overBudget() bool { return n.reason != nil && n.reason.Code == fair.RetryBudget }
@@ -52,7 +52,7 @@ func (rb *retryBudgets) startDueRetries(ctx context.Context, nodes []int, now ti
 	if err != nil {
 		rb.loop.driver.config.Logger.Warn("ask the retry budgets", "execution", rb.loop.id, "error", err)
 		for _, i := range nodes {
-			rb.loop.timers.add(i, now.Add(budgetUnreadable))
+			rb.loop.timers.add(i, now.Add(budgetRetryDelay))
 		}
 		return
 	}
@@ -71,7 +71,7 @@ func (rb *retryBudgets) startDueRetries(ctx context.Context, nodes []int, now ti
 func (rb *retryBudgets) waitForBudget(i int, due time.Time, text string, now time.Time) {
 	n := &rb.loop.nodes[i]
 	due = due.UTC().Truncate(time.Microsecond)
-	rb.loop.timers.add(i, earlier(laterOf(due, now.Add(time.Millisecond)), now.Add(budgetLook)))
+	rb.loop.timers.add(i, earlier(laterOf(due, now.Add(time.Millisecond)), now.Add(budgetCheckInterval)))
 	if n.overBudget() && !due.After(*n.retryAt) {
 		return
 	}

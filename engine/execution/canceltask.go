@@ -27,25 +27,36 @@ type TaskRef struct {
 
 // ParseTaskID parses "<execution>.<node index>", with or without ".<attempt>".
 func ParseTaskID(text string) (TaskRef, error) {
-	bad := apperr.New(apperr.Invalid, "%q is not a task ID. Use <execution>.<node index>.<attempt>.", text)
-	parts := strings.Split(text, ".")
-	if len(parts) != 2 && len(parts) != 3 {
-		return TaskRef{}, bad
-	}
-	var ref TaskRef
-	var err error
-	if ref.Execution, err = uuid.Parse(parts[0]); err != nil {
-		return TaskRef{}, bad
-	}
-	if ref.Node, err = strconv.Atoi(parts[1]); err != nil || ref.Node < 0 {
-		return TaskRef{}, bad
-	}
-	if len(parts) == 3 {
-		if ref.Attempt, err = strconv.Atoi(parts[2]); err != nil || ref.Attempt < 1 {
-			return TaskRef{}, bad
-		}
+	ref, ok := parseTaskRef(text)
+	if !ok {
+		return TaskRef{}, apperr.New(apperr.Invalid, "%q is not a task ID. Use <execution>.<node index>.<attempt>.", text)
 	}
 	return ref, nil
+}
+
+// parseTaskRef is ParseTaskID for callers that report no error. Its numbers have at most 32 bits.
+func parseTaskRef(text string) (ref TaskRef, ok bool) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 2 && len(parts) != 3 {
+		return TaskRef{}, false
+	}
+	execution, err := uuid.Parse(parts[0])
+	if err != nil {
+		return TaskRef{}, false
+	}
+	node, err := strconv.ParseInt(parts[1], 10, 32)
+	if err != nil || node < 0 {
+		return TaskRef{}, false
+	}
+	ref = TaskRef{Execution: execution, Node: int(node)}
+	if len(parts) == 3 {
+		attempt, err := strconv.ParseInt(parts[2], 10, 32)
+		if err != nil || attempt < 1 {
+			return TaskRef{}, false
+		}
+		ref.Attempt = int(attempt)
+	}
+	return ref, true
 }
 
 // CancelNode cancels one node: its attempt is stopped, and it and the nodes that depend on

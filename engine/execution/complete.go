@@ -137,7 +137,7 @@ func (es *attemptEnds) applyEnding(ctx context.Context, m message) bool {
 func (es *attemptEnds) countLosses(ctx context.Context, i int) int {
 	n, err := es.loop.driver.queries.CountLosses(ctx, es.loop.id, int32(i)) //nolint:gosec // at most workflow.MaxOperators
 	if err != nil {
-		es.loop.driver.config.Logger.Warn("count lost attempts", "execution", es.loop.id, "node", i, "error", err)
+		es.loop.cannotRead(&readError{err})
 		return maxLosses
 	}
 	return int(n)

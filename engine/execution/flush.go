@@ -12,8 +12,12 @@ import (
 )
 
 // flush writes the batch in one transaction and then runs the work that waits for the
-// commit. After an error the loop is unusable: memory is ahead of the rows.
+// commit. It writes nothing if the loop decided without a required read. After an error the loop is
+// unusable: memory is ahead of the rows.
 func (l *loop) flush(ctx context.Context) error {
+	if l.readFailure != nil {
+		return l.readFailure
+	}
 	crash := l.driver.config.Crash
 	crash("flush.begin")
 	began := time.Now()

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// meetLimit limits how long Rendezvous waits for a change.
-	meetLimit = 25 * time.Second
-	// meetFirst and meetMost are the pauses between two reads of a gang.
-	meetFirst = 50 * time.Millisecond
-	meetMost  = time.Second
+	// rendezvousLimit limits how long Rendezvous waits for a change.
+	rendezvousLimit = 25 * time.Second
+	// firstGangPause and longestGangPause bound the pauses between two reads of a gang.
+	firstGangPause   = 50 * time.Millisecond
+	longestGangPause = time.Second
 	// gangAge is how long the rows of gangs are kept.
 	gangAge = 60 * 24 * time.Hour
 	maxGang = 1024
@@ -51,9 +51,9 @@ func (s *TaskService) Rendezvous(ctx context.Context, m Member, seen int64, wait
 	if err := s.join(ctx, scope, m); err != nil {
 		return nil, 0, err
 	}
-	deadline := time.NewTimer(min(wait, meetLimit))
+	deadline := time.NewTimer(min(wait, rendezvousLimit))
 	defer deadline.Stop()
-	for pause := meetFirst; ; pause = min(2*pause, meetMost) {
+	for pause := firstGangPause; ; pause = min(2*pause, longestGangPause) {
 		if err := s.supervisor.Alive(ctx); err != nil {
 			return nil, 0, err
 		}

@@ -173,7 +173,7 @@ func (br *breakers) withhold(i int, row *db.CircuitBreaker, until, now time.Time
 	text := fmt.Sprintf("%s failed repeatedly; no further attempt starts until %s.", row.Operator, until.UTC().Format("15:04:05 MST"))
 	again := until
 	if until.IsZero() {
-		text, again = row.Operator+" failed repeatedly. A trial attempt is running, and the others wait for its outcome.", now.Add(trialLook)
+		text, again = row.Operator+" failed repeatedly. A trial attempt is running, and the others wait for its outcome.", now.Add(trialCheckInterval)
 	}
 	reason := &query.Reason{Code: ReasonBreaker, Message: text, Level: &fair.LevelRef{ID: row.ID, Kind: "breaker", Name: row.Operator}}
 	br.loop.driver.quota.Withdraw(br.loop.id, []int{i})

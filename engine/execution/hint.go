@@ -72,39 +72,38 @@ func (s *waker) sendHintsForever(ctx context.Context) error {
 	}
 }
 
-// onHint returns a handler for the id of an execution with changes. Hints that arrive
-// together are read together.
-func (s *Driver) onHint(ctx context.Context) func(string) {
-	heard := newHints()
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-heard.signal:
-			}
-			if err := s.loadInLoops(ctx, heard.take()); err != nil && ctx.Err() == nil {
-				s.config.Logger.Debug("read changes", "error", err)
-			}
+// hearHint adds the execution of a notification to heard if a loop of this process drives it.
+func (s *Driver) hearHint(heard *hints, payload string) {
+	id, err := uuid.Parse(payload)
+	if err != nil {
+		return
+	}
+	if _, ok := s.live.get(id); ok {
+		heard.add(id)
+	}
+}
+
+// readHintsForever reads the rows of heard executions until ctx ends. Hints that arrive together are
+// read together.
+func (s *Driver) readHintsForever(ctx context.Context, heard *hints) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-heard.signal:
 		}
-	}()
-	return func(payload string) {
-		id, err := uuid.Parse(payload)
-		if err != nil {
-			return
-		}
-		if _, ok := s.live.get(id); ok {
-			heard.add(id)
+		if err := s.loadInLoops(ctx, heard.take()); err != nil && ctx.Err() == nil {
+			s.config.Logger.Debug("read changes", "error", err)
 		}
 	}
 }
 
-// lookTimeout limits one read of the rows of changed executions.
-const lookTimeout = 10 * time.Second
+// hintTimeout limits one read of the rows of changed executions.
+const hintTimeout = 10 * time.Second
 
 // loadInLoops makes the loops of these executions read what other processes have stored for them.
 func (s *Driver) loadInLoops(ctx context.Context, ids []uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	ctx, cancel := context.WithTimeout(ctx, hintTimeout)
 	defer cancel()
 	all := s.live.all()
 	leases := make(map[uuid.UUID]leasedLoop, len(ids))

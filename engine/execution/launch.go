@@ -88,7 +88,7 @@ func (s *LaunchService) prepare(ctx context.Context, r LaunchRequest, c *common)
 	}
 	ctx = auth.WithSubject(ctx, subject)
 	r.Priority = priorityOf(r.Priority, version.Definition)
-	if err := s.checkOrigin(ctx, &r); err != nil {
+	if err := s.dropHiddenOrigin(ctx, &r); err != nil {
 		return nil, err
 	}
 	if r.identity, err = s.newIdentity(); err != nil {
@@ -166,8 +166,9 @@ func (s *LaunchService) launchable(ctx context.Context, r LaunchRequest) (auth.S
 	return subject, version, err
 }
 
-// checkOrigin returns NotFound for an earlier execution that the caller cannot see.
-func (s *LaunchService) checkOrigin(ctx context.Context, r *LaunchRequest) error {
+// dropHiddenOrigin removes from a request an earlier execution that the caller cannot see: the launch
+// then has no origin.
+func (s *LaunchService) dropHiddenOrigin(ctx context.Context, r *LaunchRequest) error {
 	if r.RelaunchOf == nil {
 		return nil
 	}

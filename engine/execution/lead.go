@@ -16,8 +16,10 @@ func (s *Service) Follow(ctx context.Context) error {
 	group.Go(func() error { return s.waker.wakeForever(ctx) })
 	group.Go(func() error { return s.waker.sendHintsForever(ctx) })
 	group.Go(func() error { return s.Watches.announceForever(ctx) })
-	heard := map[string]func(string){channelName: s.Watches.onChange, driveChannel: s.Driver.onHint(ctx)}
-	group.Go(func() error { return s.Watches.listenForever(ctx, heard) })
+	heard := newHints()
+	handlers := map[string]func(string){channelName: s.Watches.onChange, driveChannel: func(payload string) { s.Driver.hearHint(heard, payload) }}
+	group.Go(func() error { return s.Watches.listenForever(ctx, handlers) })
+	group.Go(func() error { return s.Driver.readHintsForever(ctx, heard) })
 	group.Go(func() error { return s.Watches.pollForever(ctx) })
 	group.Go(func() error { return s.Supervisor.endObserved(ctx) })
 	return group.Wait()

@@ -20,9 +20,9 @@ import (
 // or the concurrency limit of its workflow.
 const ReasonLock = "LOCK"
 
-// lockFresh is how long a waiter counts after its last check. A loop checks every
+// lockWaiterTTL is how long a waiter counts after its last check. A loop checks every
 // readyRecheck.
-const lockFresh = time.Minute
+const lockWaiterTTL = time.Minute
 
 // locks takes and releases mutexes, semaphores and the execution's permit of its workflow.
 type locks struct {
@@ -161,7 +161,7 @@ func (k *locks) acquireAll(ctx context.Context, q *db.Queries, node int, request
 	index, priority := int32(node), k.loop.row.Priority //nolint:gosec // at most maxNodes
 	for _, lock := range requests {
 		state, err := q.LockState(ctx, db.LockStateParams{
-			ProjectID: k.loop.row.ProjectID, Name: lock.Name, Fresh: now.Add(-lockFresh), ExecutionID: k.loop.id, NodeIndex: index, Priority: priority, Since: since,
+			ProjectID: k.loop.row.ProjectID, Name: lock.Name, Fresh: now.Add(-lockWaiterTTL), ExecutionID: k.loop.id, NodeIndex: index, Priority: priority, Since: since,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read lock %s: %w", lock.Name, err)

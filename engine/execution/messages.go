@@ -87,7 +87,7 @@ func (l *loop) takeMessages(ctx context.Context) error {
 	return nil
 }
 
-// recheck makes the components check again for locks, results, budgets and capacity.
+// recheckAll makes the components check again for locks, results, budgets and capacity.
 func (l *loop) recheckAll() {
 	if l.commands.paused {
 		return

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +18,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// placeRow, eventOfPod and waitRow are rows of the record sets in PlaceAttempts,
+// locationRow, eventOfPod and waitRow are rows of the record sets in PlaceAttempts,
 // KeepPodEvents and SetWaiting.
 type locationRow struct {
 	Execution uuid.UUID `json:"execution_id"`
@@ -216,17 +215,11 @@ func (s *Supervisor) setWaiting(ctx context.Context, execution uuid.UUID, codes 
 
 // parseTaskID parses "<execution>.<node index>.<attempt>".
 func parseTaskID(text string) (attemptID, bool) {
-	parts := strings.Split(text, ".")
-	if len(parts) != 3 {
+	ref, ok := parseTaskRef(text)
+	if !ok || ref.Attempt == 0 {
 		return attemptID{}, false
 	}
-	execution, err := uuid.Parse(parts[0])
-	node, nodeErr := strconv.ParseInt(parts[1], 10, 32)
-	attempt, attemptErr := strconv.ParseInt(parts[2], 10, 32)
-	if err != nil || nodeErr != nil || attemptErr != nil || node < 0 || attempt < 1 {
-		return attemptID{}, false
-	}
-	return attemptID{execution, attemptKey{int(node), int(attempt)}}, true
+	return attemptID{ref.Execution, attemptKey{ref.Node, ref.Attempt}}, true
 }
 
 // observedEnds are the ends that wait for the reports of runners.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -89,13 +90,14 @@ func (ao *artifactOutputs) storeFailedOutputs(ctx context.Context, i int, e *end
 }
 
 // read turns the outputs that an attempt reported into values and artifacts; problems
-// lists missing and invalid outputs.
+// lists missing and invalid outputs. While the database or the store does not respond, the loop ends
+// without a decision about the attempt, and the next one reads its outputs again.
 func (ao *artifactOutputs) read(ctx context.Context, i int, e *ending) (values map[string]any, artifacts []artifact.New, problems []string) {
 	op := ao.loop.operator(i)
 	values = map[string]any{}
 	reported, err := ao.reported(ctx, i, e.Outputs)
-	if err != nil {
-		return values, nil, []string{err.Error()}
+	if ao.loop.cannotRead(err) {
+		return values, nil, nil
 	}
 	for _, declared := range op.Outputs {
 		out, ok := reported[declared.Name]
@@ -106,6 +108,9 @@ func (ao *artifactOutputs) read(ctx context.Context, i int, e *ending) (values m
 			continue
 		}
 		value, published, err := ao.takeOne(ctx, i, declared, out)
+		if ao.loop.cannotRead(err) {
+			return values, nil, nil
+		}
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("Output %s: %s", declared.Name, err))
 			continue
@@ -133,7 +138,7 @@ func (ao *artifactOutputs) reported(ctx context.Context, i int, found []output) 
 	if op := ao.loop.operator(i); len(op.Outputs) > 0 || op.KeepsAll() {
 		rows, err := ao.loop.driver.queries.AttemptOutputs(ctx, ao.loop.id, int32(i), int32(ao.loop.nodes[i].attempt)) //nolint:gosec // an index and a count
 		if err != nil {
-			return nil, fmt.Errorf("the outputs could not be read: %w", err)
+			return nil, &readError{err}
 		}
 		for _, r := range rows {
 			for name, value := range stored.Object(r.Outputs) {
@@ -209,6 +214,9 @@ func metadataOf(out output) (map[string]any, error) {
 // folder the bytes of every file, must have arrived in the project.
 func (ao *artifactOutputs) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
 	blob, err := ao.loop.driver.artifacts.Blob(ctx, ao.loop.row.ProjectID, out.SHA256, out.MediaType)
+	if apperr.Is(err, apperr.Unavailable) {
+		return nil, &readError{err}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("its bytes have not arrived: %w", err)
 	}

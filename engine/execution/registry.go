@@ -13,14 +13,14 @@ type registry struct {
 	mu       sync.Mutex
 	loops    map[uuid.UUID]*loop
 	idle     map[uuid.UUID]*loop
-	order    []uuid.UUID // of parked, the oldest first
-	nodes    int         // of all parked loops
+	order    []uuid.UUID // of idle, the oldest first
+	nodes    int         // of all idle loops
 	draining bool
 	drained  chan struct{}
 }
 
-// maxParkedNodes limits the memory of idle loops, about 200 bytes a node.
-const maxParkedNodes = 300_000
+// maxIdleNodes limits the memory of idle loops, about 200 bytes a node.
+const maxIdleNodes = 300_000
 
 func newRegistry() *registry {
 	return &registry{loops: map[uuid.UUID]*loop{}, idle: map[uuid.UUID]*loop{}, drained: make(chan struct{})}
@@ -179,7 +179,7 @@ func (r *registry) keepIdle(l *loop) {
 		r.nodes += len(l.nodes)
 	}
 	r.idle[l.id] = l
-	for r.nodes > maxParkedNodes && len(r.order) > 0 {
+	for r.nodes > maxIdleNodes && len(r.order) > 0 {
 		r.forget(r.order[0])
 	}
 }

@@ -86,7 +86,7 @@ type ResumePlan struct {
 	Refusal string // why the resume is impossible; "" when it is possible
 }
 
-// passageOf is a resume that was checked.
+// resumption is a resume that was checked.
 type resumption struct {
 	request   ResumeRequest
 	launch    LaunchRequest // of the new execution

@@ -75,7 +75,7 @@ func (s *SemaphoreService) List(ctx context.Context, after string) (SemaphorePag
 }
 
 func (s *SemaphoreService) semaphores(ctx context.Context, project uuid.UUID, after, only string) (SemaphorePage, error) {
-	fresh := s.now().Add(-lockFresh)
+	fresh := s.now().Add(-lockWaiterTTL)
 	rows, err := s.queries.ListSemaphores(ctx, db.ListSemaphoresParams{ProjectID: project, Fresh: fresh, After: after, Single: only, MaxRows: semaphorePage + 1})
 	if err != nil {
 		return SemaphorePage{}, fmt.Errorf("list semaphores: %w", err)

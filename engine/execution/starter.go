@@ -39,7 +39,7 @@ func newStarter(s *Driver, execution uuid.UUID) *starter {
 	return st
 }
 
-// start adds the attempt of a node; ring triggers the submission.
+// start adds the attempt of a node; wake triggers the submission.
 func (st *starter) start(node int, attempt launcher.Attempt) {
 	st.mu.Lock()
 	defer st.mu.Unlock()

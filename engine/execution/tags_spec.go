@@ -217,6 +217,9 @@ func (ao *artifactOutputs) ownValues(ctx context.Context, i int, values map[stri
 			p = ao.loop.values.within(ctx, i, ao.loop.values.inputValues(ctx, i))
 		}
 		v, ok, err := p.unwritten(o)
+		if ao.loop.cannotRead(err) {
+			return nil
+		}
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("Output %s: %s", o.Name, sentence(err)))
 		} else if ok {

@@ -35,6 +35,9 @@ func (ao *artifactOutputs) undeclared(ctx context.Context, i int, reported map[s
 			continue
 		}
 		value, published, err := ao.takeOne(ctx, i, workflow.OperatorOutput{Name: name, Type: undeclaredType(reported[name])}, reported[name])
+		if ao.loop.cannotRead(err) {
+			return nil, nil
+		}
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("Output %s: %s", name, err))
 			continue

@@ -179,10 +179,10 @@ func (s *WatchService) announceForever(ctx context.Context) error {
 	}
 }
 
-// listenForever receives the notifications of other processes. heard has a function for each channel.
-func (s *WatchService) listenForever(ctx context.Context, heard map[string]func(payload string)) error {
+// listenForever receives the notifications of other processes. handlers has a function for each channel.
+func (s *WatchService) listenForever(ctx context.Context, handlers map[string]func(payload string)) error {
 	for ctx.Err() == nil {
-		if err := s.listen(ctx, heard); err != nil && ctx.Err() == nil {
+		if err := s.listen(ctx, handlers); err != nil && ctx.Err() == nil {
 			s.config.Logger.Debug("listen for changes", "error", err)
 		}
 		select {
@@ -193,14 +193,14 @@ func (s *WatchService) listenForever(ctx context.Context, heard map[string]func(
 	return nil
 }
 
-func (s *WatchService) listen(ctx context.Context, heard map[string]func(payload string)) error {
+func (s *WatchService) listen(ctx context.Context, handlers map[string]func(payload string)) error {
 	pooled, err := cmp.Or(s.config.Sessions, s.pool).Acquire(ctx)
 	if err != nil {
 		return err
 	}
 	conn := pooled.Hijack() // do not return a listening session to the pool
 	defer conn.Close(context.WithoutCancel(ctx))
-	for channel := range heard {
+	for channel := range handlers {
 		if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (s *WatchService) listen(ctx context.Context, heard map[string]func(payload
 		if err != nil {
 			return err
 		}
-		heard[n.Channel](n.Payload)
+		handlers[n.Channel](n.Payload)
 	}
 }
 

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	together = 8      // queues that are processed concurrently
-	maxDue   = 10_000 // schedules in one pass
-	slowly   = 30 * time.Second
-	clean    = time.Hour
+	queuesAtOnce  = 8                // queues that are processed concurrently
+	maxDue        = 10_000           // schedules in one pass
+	checkInterval = 30 * time.Second // between two searches for failing schedules and changes of the clock
+	cleanInterval = time.Hour        // between two removals of old occurrences
 
 	// Schedules that are due are processed in groups. A group is read, checked and written before the
 	// next one, so that the first launches do not wait for the checks of all others.
@@ -56,12 +56,12 @@ func (s loop) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if now := time.Now(); woken || now.Sub(checked) > slowly {
+		if now := time.Now(); woken || now.Sub(checked) > checkInterval {
 			checked = now
 			s.logged(ctx, "failing schedules could not be paused", s.pauseAllFailing(ctx))
 			s.logged(ctx, "schedules could not be recomputed after a clock change", s.followClock(ctx))
 		}
-		if now := time.Now(); now.Sub(cleaned) > clean {
+		if now := time.Now(); now.Sub(cleaned) > cleanInterval {
 			cleaned = now
 			s.logged(ctx, "old occurrences could not be removed", s.queries.DeleteOldOccurrences(ctx, s.now().Add(-KeepOccurrences)))
 			s.logged(ctx, "old executions of schedules could not be marked for removal", s.expireHistory(ctx))
@@ -104,7 +104,7 @@ func (s loop) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find queued occurrences: %w", err)
 	}
-	failed := each(queues, together, func(id uuid.UUID) error {
+	failed := each(queues, queuesAtOnce, func(id uuid.UUID) error {
 		if err := s.launchQueued(ctx, id); err != nil && !errors.Is(err, errNotDue) {
 			return fmt.Errorf("schedule %s: %w", id, err)
 		}
@@ -117,13 +117,13 @@ func (s loop) fireAll(ctx context.Context) error {
 	return errors.Join(failed, s.fireDue(ctx, due))
 }
 
-// each calls f for items, several at a time. The failure of one item does not affect the others. It
+// each calls f for items, atOnce at a time. The failure of one item does not affect the others. It
 // returns all failures.
-func each[T any](items []T, together int, f func(T) error) error {
+func each[T any](items []T, atOnce int, f func(T) error) error {
 	if len(items) == 1 {
 		return f(items[0])
 	}
-	slots := make(chan struct{}, together)
+	slots := make(chan struct{}, atOnce)
 	failures := make([]error, len(items))
 	var all sync.WaitGroup
 	for i, item := range items {

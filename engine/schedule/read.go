@@ -63,20 +63,26 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Schedule, string, error
 		rows = rows[:limit]
 		next = rows[limit-1].Name
 	}
+	list, err := s.fromRows(ctx, rows, f.Recent)
+	return list, next, err
+}
+
+// fromRows returns the schedules of rows, each with its most recent occurrences.
+func (s *Service) fromRows(ctx context.Context, rows []db.Schedule, recent int) ([]Schedule, error) {
 	list := make([]Schedule, 0, len(rows))
 	for _, row := range rows {
 		sc, _, _, err := s.read(ctx, s.queries, row)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		if f.Recent > 0 {
-			if sc.Recent, _, err = s.occurrences(ctx, sc.ID, nil, f.Recent); err != nil {
-				return nil, "", err
+		if recent > 0 {
+			if sc.Recent, _, err = s.occurrences(ctx, sc.ID, nil, recent); err != nil {
+				return nil, err
 			}
 		}
 		list = append(list, sc)
 	}
-	return list, next, nil
+	return list, nil
 }
 
 // MayChange reports whether the caller may change a schedule and launch it manually.

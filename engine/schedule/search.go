@@ -92,19 +92,8 @@ func (r Reader) Search(ctx context.Context, f Search) (Found, error) {
 		rows = rows[:limit]
 		out.Next = rows[limit-1].Name
 	}
-	for _, row := range rows {
-		sc, _, _, err := r.schedules.read(ctx, r.schedules.queries, row)
-		if err != nil {
-			return Found{}, err
-		}
-		if f.Recent > 0 {
-			if sc.Recent, _, err = r.schedules.occurrences(ctx, sc.ID, nil, f.Recent); err != nil {
-				return Found{}, err
-			}
-		}
-		out.Schedules = append(out.Schedules, sc)
-	}
-	return out, nil
+	out.Schedules, err = r.schedules.fromRows(ctx, rows, f.Recent)
+	return out, err
 }
 
 // containing is the pattern of ILIKE for a text, "" for no text.

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func renderValue(v any, path string, times Times, fields *[]apperr.Field) any {
 		return out
 	case map[string]any:
 		out := make(map[string]any, len(v))
-		for _, name := range sortedKeys(v) {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			out[name] = renderValue(v[name], path+"."+name, times, fields)
 		}
 		return out
@@ -84,13 +85,4 @@ func renderTag(m []string, times Times) (text, problem string) {
 		return at.Format(f[1]), ""
 	}
 	return at.Format(time.DateOnly), ""
-}
-
-func sortedKeys(m map[string]any) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -88,7 +88,7 @@ func (o *Operator) Awaits() bool {
 // Runs reports whether o has attempts.
 func (o *Operator) Runs() bool { return o.Type.Runs() && !o.Awaits() }
 
-// Text is what the sensor waits for, for people to read.
+// sensorText is what the sensor waits for, for people to read.
 func (o *Operator) sensorText() string {
 	s := o.Sensor
 	switch {

@@ -269,10 +269,3 @@ func joined(base, over any) any {
 	}
 	return out
 }
-
-// IsTemplate reports whether a document is of an operator and not of a workflow.
-func IsTemplate(doc []byte) bool {
-	tree, err := decodeDocument(doc)
-	fields := asMapping(tree)
-	return err == nil && fields["operators"] == nil && fields["apiVersion"] == nil && fields["type"] != nil
-}

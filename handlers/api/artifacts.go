@@ -64,7 +64,7 @@ func (h *artifactAPI) mount(api *operations) {
 	operation(api, get("preview-artifact", "/artifacts/{artifact_id}/preview", "Preview an artifact", "Artifacts"), h.apiPreview)
 }
 
-// artifactRoutes are the routes that carry bytes.
+// routes are the routes that carry bytes.
 func (h *artifactAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/artifacts/{id}/download", h.Scope.Page(h.Content.Download))
 	r.Head(request.APIPrefix+"/artifacts/{id}/download", h.Scope.Page(h.Content.Download))

@@ -235,7 +235,7 @@ func (h *catalogueAPI) apiFeatures(ctx context.Context, in *struct {
 	return reply(featureList{Features: append([]catalogue.Feature{}, features...)}), nil
 }
 
-// entryRoutes are the routes that carry the bytes of entries.
+// routes are the routes that carry the bytes of entries.
 func (h *catalogueAPI) routes(r chi.Router) {
 	for _, s := range shelves() {
 		send := h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error { return h.downloadEntry(w, r, s.kind) })

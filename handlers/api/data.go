@@ -201,7 +201,7 @@ func (h *logAPI) apiEvents(ctx context.Context, in *struct {
 	return reply(out), nil
 }
 
-// apiStreams are the routes that answer with events; huma describes none of them.
+// routes are the routes that answer with events; huma describes none of them.
 func (h *logAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/executions/{execution_id}/logs/stream", h.Scope.Page(h.apiLogStream))
 }

@@ -213,7 +213,7 @@ func exportTypes() map[string]string {
 	return map[string]string{table.CSV: "text/csv; charset=utf-8", table.Parquet: "application/vnd.apache.parquet", table.Notebook: "application/x-ipynb+json"}
 }
 
-// tableExportRoute streams a table. huma can only send complete responses.
+// routes are the routes of a table as a stream. huma can only send complete responses.
 func (h *tableAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/executions/export", h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error {
 		v := r.URL.Query()

@@ -251,7 +251,7 @@ func (q AuditQuery) filter() (audit.Filter, error) {
 	return f, nil
 }
 
-// auditExportRoute streams the log. huma can only send complete responses.
+// routes are the routes of the audit log as a stream. huma can only send complete responses.
 func (h *userAPI) routes(r chi.Router) {
 	r.Get(request.APIPrefix+"/audit/export", h.Scope.Page(func(w http.ResponseWriter, r *http.Request) error {
 		q := r.URL.Query()

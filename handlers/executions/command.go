@@ -91,7 +91,7 @@ func (h *Pages) newCommand(r *http.Request) (*nodeCommand, error) {
 	if c.node, err = h.Executions.Nodes.Get(r.Context(), e.ID, r.URL.Query().Get("node")); err != nil {
 		return nil, err
 	}
-	if (c.name == "answer") != (c.node.Operator.Type == workflow.TypeApproval) && c.name == "answer" {
+	if c.name == "answer" && c.node.Operator.Type != workflow.TypeApproval {
 		return nil, apperr.New(apperr.Conflict, "The node %s is not waiting for an approval.", c.node.Name)
 	}
 	return c, nil

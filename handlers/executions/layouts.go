@@ -1,6 +1,7 @@
 package executions
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func shownColumns(names *search.Names, list []query.Execution) []string {
 		for _, fact := range figures(inputs[i], differing[e.WorkflowID], inputsShown) {
 			add(search.Inputs, fact.Name)
 		}
-		for _, fact := range figures(e.Outputs, sortedNames(e.Outputs), resultsShown) {
+		for _, fact := range figures(e.Outputs, slices.Sorted(maps.Keys(e.Outputs)), resultsShown) {
 			add(search.Outputs, fact.Name)
 		}
 		if len(columns) >= tableColumns {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) (
 		}
 		names := changedFirst(differing[e.WorkflowID], list, inputs, i)
 		rows[i].Inputs = shortNames(figures(inputs[i], names, inputsShown))
-		rows[i].Results = figures(e.Outputs, sortedNames(e.Outputs), resultsShown)
+		rows[i].Results = figures(e.Outputs, slices.Sorted(maps.Keys(e.Outputs)), resultsShown)
 	}
 	return rows, nil
 }
@@ -151,19 +152,10 @@ func changedFirst(names []string, list []query.Execution, inputs []map[string]an
 	return sorted
 }
 
-func sortedNames(values map[string]any) []string {
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Figures are the first values, or parts of values, that fit in a line, by name.
 func Figures(values map[string]any, most int) []ui.Fact {
 	flat := parts(values)
-	return figures(flat, sortedNames(flat), most)
+	return figures(flat, slices.Sorted(maps.Keys(flat)), most)
 }
 
 // figures are the first named values that fit in a row: numbers, strings and booleans.

@@ -75,7 +75,7 @@ func Zones() []string {
 	}
 }
 
-// Typed reports whether the browser's native control can show the value. Otherwise the
+// typed reports whether the browser's native control can show the value. Otherwise the
 // control is a text input, because a native control would drop the value.
 func typed(value string, layouts ...string) bool {
 	if value == "" {

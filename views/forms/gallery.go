@@ -111,7 +111,7 @@ func Gallery(today time.Time, examples []Example) ([]*Form, error) {
 	return out, nil
 }
 
-// Form returns the schema of one field with the example, and the controls of its value.
+// form returns the schema of one field with the example, and the controls of its value.
 func (e Example) form() (typeregistry.Schema, map[string][]string, error) {
 	name := strings.ReplaceAll(e.Name, " ", "_")
 	raw := []any{map[string]any{"name": name, "type": e.Expression, "description": "A one-sentence summary of its purpose."}}

@@ -78,7 +78,6 @@ func trainCode() views.NodeCode {
 	return views.NodeCode{Text: "code", Kind: "search/train.py", URL: "#", Source: views.Source{Name: "Code", ID: "code-", Lines: lines(16, trainText)}}
 }
 
-// pythonWorkflow is the page of a version from Python, with one of its tabs.
 // unbuiltNode is a node whose requirements conflict.
 func unbuiltNode(f views.Page) views.Node {
 	m := node(f)

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// state is a line "committed inflight" in the file "state". Without it, or with an
+// loadState reads the file "state": a line "committed inflight". Without it, or with an
 // older one, frames are delivered again: the consumer deduplicates them.
 func loadState(dir string) (committed, inflight uint64) {
 	b, err := os.ReadFile(filepath.Join(dir, "state"))

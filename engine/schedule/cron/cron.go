@@ -60,7 +60,7 @@ type Expression struct {
 	fields    [6]string // seconds to days of the week, as written
 	spec      *parser.SpecSchedule
 	every     time.Duration
-	frequency bool // every hour matches: clock changes neither drop nor repeat a run
+	frequency bool // every hour matches: runs keep their distance when clocks change, and Gap and Fold do not apply
 }
 
 // dayName is a day of the week. The parser takes the H of THU for a hashed value.
@@ -154,10 +154,6 @@ func (e Expression) String() string { return e.text }
 
 // Every returns the interval of an @every expression, 0 for the others.
 func (e Expression) Every() time.Duration { return e.every }
-
-// Frequency reports whether the hour field matches every hour. Such an expression is a
-// frequency: its matches keep their distance when clocks change, and Gap and Fold do not apply.
-func (e Expression) Frequency() bool { return e.frequency }
 
 // shorten bounds a text in a message.
 func shorten(text string) string {
