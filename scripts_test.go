@@ -98,4 +98,5 @@ func TestCIPlansWhatAChangeTouches(t *testing.T) {
 	require.Equal(t, "test long ha race", change("engine/execution/loop.go", "engine/execution/loop_test.go"))
 	require.Equal(t, "test kube", change("deploy/helm/flowforge/values.yaml"))
 	require.Equal(t, "test race", change("access/auth/x_test.go"))
+	require.Equal(t, "test pods", change("sdk/metaflow/deploy.py"), "flows run in pods")
 }

@@ -96,7 +96,7 @@ spec:
       - {name: known, template: known}
       - {name: missing, template: missing, continueOn: {failed: true, error: true}}
   - {name: itself, container: {image: $SAYING}}
-  - {name: given, container: {image: $SAYING, args: [with, $(HOME)]}}
+  - {name: given, container: {image: $SAYING, args: [with, $(NONE)]}}
   - {name: named, container: {image: $SAYING, command: [./say, named]}}
   - {name: known, container: {image: $TASK, args: ["print('from the table')"]}}
   - {name: missing, container: {image: $MISSING}}
@@ -128,7 +128,7 @@ func TestCommandsOfImagesInPods(t *testing.T) {
 	e := s.wait(t, s.launch(t, "images", nil), ended)
 	require.Equal(t, "SUCCEEDED", e.Status, "%+v", e)
 	for output, want := range map[string]string{
-		"itself": "hello from /app: by itself", "given": "hello from /app: with $(HOME)", "named": "hello from /app: named",
+		"itself": "hello from /app: by itself", "given": "hello from /app: with $(NONE)", "named": "hello from /app: named",
 		"set": "hello from /app: by itself", "known": "from the table", "missing": "Error",
 	} {
 		require.Equal(t, want, e.Outputs[output], output)

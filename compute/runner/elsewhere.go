@@ -148,7 +148,7 @@ func (f *inputFiles) makeFile(ctx context.Context, file *flowforgev1.InputFile, 
 	case file.Bucket != nil:
 		err = f.a.buckets().fetch(ctx, file, to)
 	case file.Git != nil:
-		return cloneRepository(ctx, file.Git, to, installerEnvironment(f.a.s.config.Environ))
+		return cloneRepository(ctx, file.Git, to, installerEnvironment(f.a.s.config.Environ, f.a.s.base))
 	default:
 		return os.WriteFile(to, []byte(file.Text), 0o644)
 	}

@@ -55,9 +55,15 @@ func baseEnvironment(process []string) environ {
 	return env
 }
 
-// installerEnvironment returns the environment of pip and uv.
-func installerEnvironment(process []string) environ {
+// installerEnvironment returns the environment of pip, uv and git. Their folders for caches and
+// temporary files are those of tasks, because in a pod the home of the process may be read-only.
+func installerEnvironment(process []string, tasks environ) environ {
 	env := baseEnvironment(process)
+	for _, name := range []string{"HOME", "TMPDIR"} {
+		if folder := tasks[name]; folder != "" {
+			env[name] = folder
+		}
+	}
 	for _, entry := range process {
 		if name, value, _ := strings.Cut(entry, "="); installerVariable(name) {
 			env[name] = value

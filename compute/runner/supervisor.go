@@ -146,7 +146,7 @@ func New(config Config) (*Supervisor, error) {
 	s.memory = newMemoryPool(config.MemoryDir, dir)
 	s.packages = &packageCache{dir: filepath.Join(cache, "packages"), blobs: s.blobs}
 	s.environments = &environments{
-		dir: filepath.Join(cache, "venvs"), installer: installerEnvironment(config.Environ),
+		dir: filepath.Join(cache, "venvs"), installer: installerEnvironment(config.Environ, s.base),
 		python: config.Python, run: s.runTool, busy: make(map[string]chan struct{}),
 	}
 	python := config.SDK

@@ -96,9 +96,13 @@ func (e *environments) build(ctx context.Context, python, dir string, requiremen
 	}
 	env := e.installer
 	if note.Installer == "uv" {
-		var err error
-		if env, err = e.uvEnvironment(ctx, python); err != nil {
+		settings, err := e.pipSettings(ctx, python)
+		if err != nil {
 			return note, err
+		}
+		env = uvEnvironment(e.installer, settings)
+		if settings.has("no-index") { // uv has no variable for it
+			install.argv = append(install.argv, "--no-index")
 		}
 	}
 	if err := e.step(ctx, create, env, "create a virtual environment", line); err != nil {
@@ -166,11 +170,17 @@ for name, value in os.environ.items():
 print(json.dumps(found))
 `
 
-// uvEnvironment returns the variables of uv. uv does not read pip's configuration, so a machine that
-// is configured for pip passes its package indexes on.
-func (e *environments) uvEnvironment(ctx context.Context, python string) (environ, error) {
-	env := maps.Clone(e.installer)
-	var found map[string]string
+// pipSettings are the settings of pip by the names of its options.
+type pipSettings map[string]string
+
+// has reports whether an option without a value is set, as pip reads it.
+func (s pipSettings) has(option string) bool {
+	return slices.Contains([]string{"1", "y", "yes", "t", "true", "on"}, strings.ToLower(s[option]))
+}
+
+// pipSettings reads the configuration of pip.
+func (e *environments) pipSettings(ctx context.Context, python string) (pipSettings, error) {
+	var found pipSettings
 	var output strings.Builder
 	status, err := e.run(ctx, command{python, []string{python, "-c", readPipConfig}}, e.installer, e.dir, func(text string) {
 		output.WriteString(text)
@@ -181,8 +191,15 @@ func (e *environments) uvEnvironment(ctx context.Context, python string) (enviro
 	if status.code != 0 || json.Unmarshal([]byte(output.String()), &found) != nil {
 		return nil, fmt.Errorf("could not read the configuration of pip: %s", output.String())
 	}
+	return found, nil
+}
+
+// uvEnvironment adds the variables of uv to those of the installer. uv does not read pip's
+// configuration, so a machine that is configured for pip passes its package indexes on.
+func uvEnvironment(installer environ, found pipSettings) environ {
+	env := maps.Clone(installer)
 	for name, variable := range map[string]string{
-		"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS", "no-index": "UV_NO_INDEX",
+		"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS",
 		"trusted-host": "UV_INSECURE_HOST", "constraint": "UV_CONSTRAINT", "cert": "SSL_CERT_FILE",
 	} {
 		if value, ok := found[name]; ok && env[variable] == "" {
@@ -193,7 +210,7 @@ func (e *environments) uvEnvironment(ctx context.Context, python string) (enviro
 			env[variable] = strings.Join(strings.Fields(value), separator)
 		}
 	}
-	return env, nil
+	return env
 }
 
 func (e *environments) step(ctx context.Context, c command, env environ, what string, line func(string)) error {

@@ -3,6 +3,8 @@ package runner
 import (
 	"archive/zip"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -124,24 +127,20 @@ func (b *testBundle) environmentNotes(t *testing.T, id string) []environmentNote
 // The configuration of pip applies to uv, which does not read it.
 func TestRequirementsAreInstalledByUV(t *testing.T) {
 	t.Parallel()
-	uv := os.Getenv("FLOWFORGE_TEST_UV")
-	if uv == "" && testing.Short() {
-		t.Skip("scripts/environment sets FLOWFORGE_TEST_UV")
-	}
-	if _, err := os.Stat(uv); err != nil {
-		t.Fatalf("run scripts/setup, and this test with scripts/environment: FLOWFORGE_TEST_UV: %v", err)
-	}
-	folder := t.TempDir()
-	if err := os.Symlink(uv, filepath.Join(folder, "uv")); err != nil {
-		t.Fatal(err)
-	}
+	folder := folderWithUV(t)
 	file := wheel(t)
+	index := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("uv requested %s from the index, in spite of PIP_NO_INDEX", r.URL.Path)
+		http.NotFound(w, r)
+	}))
+	t.Cleanup(index.Close)
 	settings := filepath.Join(folder, "pip.conf")
 	if err := os.WriteFile(settings, []byte("[install]\nfind-links =\n    "+folder+"\n    "+filepath.Dir(file)+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b := &testBundle{server: newTaskServer(t), dir: t.TempDir(), environment: []string{
 		"PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH"), "PIP_NO_INDEX=1", "PIP_FIND_LINKS=", "PIP_CONFIG_FILE=" + settings,
+		"PIP_INDEX_URL=" + index.URL,
 	}}
 	b.open(t)
 	spec := shell("uv", "")
@@ -154,6 +153,47 @@ func TestRequirementsAreInstalledByUV(t *testing.T) {
 	notes := b.environmentNotes(t, "uv")
 	if last := notes[len(notes)-1]; last.Installer != "uv" || last.State != environmentReady || !strings.HasPrefix(last.Python, "3.") || !slices.Equal(last.Packages, []string{"tiny==1.0"}) {
 		t.Errorf("note %+v", last)
+	}
+}
+
+// folderWithUV returns a folder for PATH.
+func folderWithUV(t *testing.T) string {
+	t.Helper()
+	uv := os.Getenv("FLOWFORGE_TEST_UV")
+	if uv == "" && testing.Short() {
+		t.Skip("scripts/environment sets FLOWFORGE_TEST_UV")
+	}
+	if _, err := os.Stat(uv); err != nil {
+		t.Fatalf("run scripts/setup, and this test with scripts/environment: FLOWFORGE_TEST_UV: %v", err)
+	}
+	folder := t.TempDir()
+	if err := os.Symlink(uv, filepath.Join(folder, "uv")); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// uv does not start without a folder for its cache, and the home of most pods is / and read-only.
+func TestInstallersInPodsHaveAWritableHome(t *testing.T) {
+	t.Parallel()
+	file, scratch := wheel(t), t.TempDir()
+	server := newTaskServer(t)
+	s, err := New(Config{
+		Dir: t.TempDir(), Server: Endpoint{URL: server.tcp(t)}, Pod: &Pod{Grace: 20 * time.Second, Scratch: scratch}, Heartbeat: oftenBeats,
+		Environ: []string{"PATH=" + folderWithUV(t) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=/", "PIP_NO_INDEX=1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := shell("home", "echo installed")
+	spec.Requirements = []string{file}
+	end, err := s.runOne(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantOutcome(t, end.Finished, succeeded)
+	if _, err := os.Stat(filepath.Join(scratch, "home", ".cache", "uv")); err != nil {
+		t.Errorf("the cache of uv: %v", err)
 	}
 }
 

@@ -11,7 +11,7 @@ class GatherFlow(FlowSpec):
         self.base = 10
         self.next(self.work, num_parallel=3)
 
-    @resources(cpu=0.5, memory=128)
+    @resources(cpu=0.5, memory=500)
     @parallel
     @step
     def work(self):

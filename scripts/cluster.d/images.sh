@@ -23,11 +23,8 @@ build_images() {
 }
 
 save_image() { # NAME
-	name=$1
-	[ "$name" != task ] || name=base # an image of Debian and Python is what tasks run in
 	[ "$1" = flowforge ] || [ ! -e "$images/$1.tar" ] || return 0
 	rm -f "$images/.$1.tar" &&
-		bud tag "localhost/$name:test" "localhost/$1:test" &&
 		bud push -q "localhost/$1:test" "docker-archive:$images/.$1.tar:localhost/$1:test" &&
 		mv "$images/.$1.tar" "$images/$1.tar"
 }

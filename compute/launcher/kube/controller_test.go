@@ -224,6 +224,7 @@ func TestNamespace(t *testing.T) {
 	if err != nil || space.Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
 		t.Errorf("namespace: %v %v", space.Labels, err)
 	}
+	w.unlimited()
 	w.refusedByQuota()
 
 	three := int64(3) // the quota changes
@@ -249,6 +250,20 @@ func TestNamespace(t *testing.T) {
 		t.Errorf("the policy of pods that serve others: %+v %v", servers.Spec, err)
 	}
 	w.archive()
+}
+
+// unlimited checks that the namespace adds a request to a container that has none, and no limit.
+func (w *world) unlimited() {
+	w.t.Helper()
+	p := w.pod(nil)
+	p.Spec.Containers[0].Resources = corev1.ResourceRequirements{}
+	made, err := w.api.CoreV1().Pods(w.namespace).Create(w.t.Context(), p, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if has := made.Spec.Containers[0].Resources; has.Requests.Memory().IsZero() || len(has.Limits) > 0 {
+		w.t.Errorf("requests %v, limits %v", has.Requests, has.Limits)
+	}
 }
 
 // refusedByQuota checks that a pod that exceeds the quota waits.

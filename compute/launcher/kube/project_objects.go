@@ -74,12 +74,11 @@ func hard(config ControllerConfig, l Limits) corev1.ResourceList {
 }
 
 // containerDefaults apply to containers without requests, such as sidecars: without
-// requests a quota would refuse their pods. There is no default CPU limit, which would
-// slow down containers on idle machines.
+// requests a quota would refuse their pods. There are no default limits: a limit would also
+// apply to tasks with a default request, which may use more.
 func containerDefaults() *corev1ac.LimitRangeItemApplyConfiguration {
 	return corev1ac.LimitRangeItem().WithType(corev1.LimitTypeContainer).
 		WithDefaultRequest(corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("50m"), corev1.ResourceMemory: resource.MustParse("64Mi"),
-		}).
-		WithDefault(corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")})
+		})
 }

@@ -87,8 +87,8 @@ class Author:
         return self.call(f"{name}.py", "--no-pylint", *args, ends=ends, **env)
 
     def plain(self, name: str) -> str:
-        """Run an example on this machine; return the path of the run."""
-        output = self.flow(name, "run", *RUNS[name], METAFLOW_DEFAULT_METADATA="local")
+        """Run an example with a local datastore on this machine; return the path of the run."""
+        output = self.flow(name, "run", *RUNS[name], METAFLOW_DEFAULT_METADATA="local", METAFLOW_DEFAULT_DATASTORE="local")
         found = re.search(r"run-id (\w+)", output)
         assert found, output
         return f"{FLOW_NAMES[name]}/{found.group(1)}"

@@ -19,13 +19,13 @@ ROOT = Path(__file__).resolve().parents[3]
 class Running:
     """A server with an empty data directory of its own."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, **more: str) -> None:
         binary = os.environ.get("FLOWFORGE_BINARY", str(ROOT / "bin" / "flowforge"))
         settings = {"FLOWFORGE_DATA_DIR": str(data), "FLOWFORGE_ADDR": "127.0.0.1:0", "FLOWFORGE_EXAMPLES": "off"}
         settings["FLOWFORGE_PYTHON"] = sys.executable  # tasks have the libraries of the tests
         self.log = (data.parent / "server.log").open("w+")
         self.process = subprocess.Popen(
-            [binary, "serve"], stdout=subprocess.PIPE, stderr=self.log, text=True, env={**os.environ, **settings}
+            [binary, "serve"], stdout=subprocess.PIPE, stderr=self.log, text=True, env={**os.environ, **settings, **more}
         )
         assert self.process.stdout is not None
         for line in self.process.stdout:

@@ -13,24 +13,13 @@ from typing import Iterator
 
 import pytest
 
+from .certificates import make_certificates
 from .running import ROOT
-
-CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2")
-
-
-def openssl(folder: Path, *args: str) -> None:
-    subprocess.run(["openssl", *args], cwd=folder, check=True, capture_output=True)
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CA with certificates for a server and for its tasks."""
     made = tmp_path_factory.mktemp("certificates")
-    openssl(made, "req", "-x509", *CURVE, "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=test CA")
-    for name, extension in (("server", "subjectAltName=IP:127.0.0.1"), ("task", "extendedKeyUsage=clientAuth")):
-        (made / f"{name}.ext").write_text(extension + "\n")
-        openssl(made, "req", *CURVE, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        openssl(made, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-out", f"{name}.crt", "-extfile", f"{name}.ext")
+    make_certificates(made, "127.0.0.1")
     return made
 
 

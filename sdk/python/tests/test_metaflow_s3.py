@@ -3,48 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import socket
-import subprocess
 import sys
-import time
-from pathlib import Path
 from typing import Any, Dict, Iterator
 from urllib.request import Request, urlopen
 
 import pytest
 
 from .flows_of_metaflow import Author
+from .object_store import KEY, SECRET, keep_in_bucket, object_store
 from .running import Running
-
-KEY, SECRET = "flowforge-test", "flowforge-test-secret"
 
 
 @pytest.fixture(scope="module")
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An S3 server with the bucket models."""
-    program = Path(os.environ["FLOWFORGE_CACHE_DIR"], "bin", "versitygw")
-    assert program.exists(), "there is no S3 server for tests: run scripts/setup s3"
-    folder = tmp_path_factory.mktemp("s3")
-    (folder / "buckets" / "models").mkdir(parents=True)
-    (folder / "meta").mkdir()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"127.0.0.1:{free.getsockname()[1]}"
-    command = [str(program), "--port", address, "--access", KEY, "--secret", SECRET, "--quiet", "posix", "--sidecar", str(folder / "meta"), str(folder / "buckets")]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(command, stdout=log, stderr=log)
-    end = time.monotonic() + 60
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), 5).close()
-            break
-        except OSError:
-            assert server.poll() is None and time.monotonic() < end, (folder / "log").read_text()
-            time.sleep(0.05)  # another process is watched
-    yield f"http://{address}"
-    server.kill()
-    server.wait()
+    with object_store(tmp_path_factory.mktemp("s3")) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +31,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def author(running: Running, endpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Author:
-    for name, value in (("s3-access", KEY), ("s3-secret", SECRET)):
-        running.call("PUT", f"/secrets/{name}", {"value": value})
-    place = {"kind": "s3", "root": "s3://models/metaflow", "endpoint": endpoint, "access_key_secret": "s3-access", "secret_key_secret": "s3-secret"}
-    running.call("PUT", "/metaflow/datastore", place)
     folder = tmp_path_factory.mktemp("author")
+    client = keep_in_bucket(running, endpoint, folder)
     found = Author(folder, running)
-    found.env.update(AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET, METAFLOW_CLIENT_CACHE_PATH=str(folder / "blobs"))
+    found.env.update(client)
     (found.folder / "remote.py").write_text(FLOW.replace("MARKER", repr(str(folder / "failing"))))
     return found
 
@@ -94,7 +65,7 @@ class RemoteFlow(FlowSpec):
         self.items = [1, 2, 3]
         self.next(self.work, foreach="items")
 
-    @kubernetes(cpu=1, image="registry.example.com/flows:1", secrets=["team-keys"])
+    @kubernetes(cpu=1, memory=2048, image="registry.example.com/flows:1", secrets=["team-keys"])
     @step
     def work(self):
         if self.input == 3 and os.path.exists(MARKER):
@@ -186,6 +157,7 @@ def test_pods_get_the_datastore_and_its_keys_from_secrets(author: Author, endpoi
     file.write_text(FLOW.replace("MARKER", "'/nowhere'"))
     try:
         output = author.flow("remote", "flowforge", "create", "--only-json")
+        author.flow("remote", "flowforge", "--name", "remote.pods", "create")  # without the package kubernetes
     finally:
         file.write_text(local_flow)
     assert SECRET not in output and f'"{KEY}"' not in output
@@ -201,5 +173,6 @@ def test_pods_get_the_datastore_and_its_keys_from_secrets(author: Author, endpoi
         keys = {i["name"]: i["value"] for i in operator["inputs"] if i["type"] == "Secret"}
         assert keys == {"aws_access_key_id": {"$secret": "s3-access"}, "aws_secret_access_key": {"$secret": "s3-secret"}}
     work = tasks["work"]
-    assert work["code"]["image"] == "registry.example.com/flows:1" and work["resources"] == {"cpu": 1.0}
+    assert work["code"]["image"] == "registry.example.com/flows:1" and work["resources"] == {"cpu": 1.0, "memory": "2048Mi"}
+    assert {name: o["environment"]["METAFLOW_S3_WORKER_COUNT"] for name, o in tasks.items() if name in ("start", "work")} == {"start": "4", "work": "8"}
     assert work["pod"] == {"envFrom": [{"secretRef": {"name": "team-keys"}}]}

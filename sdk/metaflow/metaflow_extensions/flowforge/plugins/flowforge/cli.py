@@ -46,7 +46,7 @@ def _create_options(command: Any) -> Any:
             click.option("--max-workers", default=100, show_default=True, help="Maximum number of parallel tasks."),
             click.option("--workflow-timeout", default=None, type=int, help="Maximum duration of a run, in seconds."),
             click.option("--requirements", default=None, type=click.Path(exists=True, dir_okay=False), help="Requirements file with the packages that FlowForge installs for the tasks."),
-            click.option("--python", default=None, help="Virtual environment for the tasks on the server's machine (default: the current one, if the server runs on this machine)."),
+            click.option("--python", default=None, help="Virtual environment for the tasks, on the server's machine or in the image of pods (default: the current one, if the server runs on this machine)."),
         ]
     ):
         command = option(command)

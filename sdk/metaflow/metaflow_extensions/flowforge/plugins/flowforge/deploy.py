@@ -19,7 +19,7 @@ from metaflow.package import MetaflowPackage
 from metaflow.user_configs.config_options import ConfigInput
 from metaflow.util import get_username
 
-from . import describe, graph, hooks, names, package, parameters
+from . import describe, graph, hooks, names, package, parameters, pods
 from .errors import FlowForgeException
 
 BOOT = ".mf_code/metaflow_extensions/flowforge/plugins/flowforge/boot.py"
@@ -77,6 +77,7 @@ def store(server: Server) -> Store:
     environment = {"METAFLOW_DEFAULT_DATASTORE": found["kind"], **(found.get("environment") or {})}
     if found["kind"] == "s3":
         environment["METAFLOW_DATASTORE_SYSROOT_S3"] = found["root"]
+        environment[pods.S3_WORKERS] = str(pods.s3_workers(0))
         if found.get("endpoint"):
             environment["METAFLOW_S3_ENDPOINT_URL"] = found["endpoint"]
         if found.get("region"):
@@ -127,7 +128,11 @@ def _script() -> str:
 
 
 def _blob(obj: Any) -> bytes:
-    """Return the code package that Metaflow builds. Its tools for conda are not asked."""
+    """Return the code package that Metaflow builds. Its tools for conda and its client of Kubernetes are not asked."""
+    for step in obj.flow:
+        for decorator in step.decorators:
+            if decorator.name == "kubernetes":
+                decorator.package_init = lambda *_: None  # it requires the package kubernetes
     packed = MetaflowPackage(obj.flow, MetaflowEnvironment(obj.flow), obj.echo, suffixes=obj.package_suffixes, flow_datastore=None)
     blob = packed.blob
     if len(blob) > package.LIMIT:

@@ -29,12 +29,26 @@ def apply(node: Any, fields: Dict[str, Any], code: Dict[str, Any], environment: 
         raise FlowForgeException(f"The step *{node.name}*: FlowForge supports NVIDIA GPUs only, not those of {own['gpu_vendor']}.")
     if resources:
         fields["resources"] = resources
+    memory = int(float(max(plain.get("memory") or 0, own.get("memory") or 0, key=float)))
+    if memory and S3_WORKERS in environment and S3_WORKERS not in _attributes(node, "environment").get("vars", {}):
+        environment[S3_WORKERS] = str(s3_workers(memory))
     if own.get("image"):
         code["image"] = own["image"]
         environment.pop("VIRTUAL_ENV", None)
     pod = _pod(node.name, own)
     if pod:
         fields["pod"] = pod
+
+
+S3_WORKERS = "METAFLOW_S3_WORKER_COUNT"
+
+
+def s3_workers(memory: int) -> int:
+    """Return how many processes Metaflow may start for one access to S3, with the memory of a task in MiB; 0 for none given.
+
+    Each needs 60 MiB. Metaflow starts one per object, up to 64: to read an artifact, it looks for the objects of six attempts.
+    """
+    return min(max(memory // 256, 2), 64) if memory else 4
 
 
 def _attributes(node: Any, name: str) -> Dict[str, Any]:
