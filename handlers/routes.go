@@ -63,7 +63,7 @@ func TaskRoutes(d Deps) http.Handler {
 	r := chi.NewRouter()
 	r.Use(web.Identify, d.Site.Origin, d.Site.Log, web.Secure, d.Site.Legible, d.bodies().Middleware)
 	r.NotFound(d.Site.Handler(func(_ http.ResponseWriter, r *http.Request) error {
-		return apperr.New(apperr.NotFound, "There is nothing at %s for tasks.", r.URL.Path)
+		return apperr.New(apperr.NotFound, "The address %s does not exist in the API for tasks.", r.URL.Path)
 	}))
 	r.Get("/healthz", d.Site.Handler(d.health().healthz))
 	d.tasks().Mount(r)

@@ -18,7 +18,7 @@ import (
 func newResumeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume EXECUTION",
-		Short: "Resume an ended execution: reuse the nodes that succeeded and run the rest",
+		Short: "Resume an ended execution: reuse the nodes that succeeded and run the others",
 		Example: "  flowforge resume 0198c5f2-… --dry-run\n" +
 			"  flowforge resume 0198c5f2-… --from train -i lr=0.2 --wait\n" +
 			"  flowforge resume 0198c5f2-… --version 1.1.0 --resources train:memory=8Gi,cpu=4",

@@ -1,7 +1,7 @@
-// Package launcher defines what every launcher starts, stops and lists: attempts. A
-// launcher runs an attempt as a local process or a pod. The attempt reports to
-// TaskService itself, so a launcher transfers no results. What the task cannot report,
-// because it never started or ended with its machine, a launcher reports as Observations.
+// Package launcher defines the attempts that every launcher starts, stops and lists. A
+// launcher runs an attempt as a local process or a pod. The attempt itself reports to
+// TaskService, so a launcher transfers no results. If an attempt cannot report, because it
+// never started or ended with its machine, the launcher reports Observations.
 package launcher
 
 import (

@@ -1,6 +1,7 @@
-// Package inbox notifies users: of the ends of what they launched, of what waits for their answer, of
-// their schedules, and of models. The leader turns events of the feed into items of inboxes and sends
-// e-mails about them. A person sees only their own items, and only those of projects that they may read.
+// Package inbox notifies users about the results of executions that they launched, requests that
+// wait for their answer, their schedules, and models. The leader turns events of the feed into items
+// of inboxes and sends e-mails about them. A person sees only their own items, and only those of
+// projects that they may read.
 package inbox
 
 import (

@@ -1,7 +1,7 @@
-// Package protect decides about failures: the class of a failure, whether the attempt
-// is retried, whether an operator that fails repeatedly may start (Breaker), and how
-// many retries a tenant and a workflow have (Bucket, Window). It is pure: the time is
-// an argument, and the caller keeps the states.
+// Package protect decides what happens after failures: the class of a failure, whether the
+// attempt is retried, whether an operator that fails repeatedly may start (Breaker), and how
+// many retries a tenant and a workflow have (Bucket, Window). It is pure: the time is an
+// argument, and the caller stores the state.
 package protect
 
 import (

@@ -1,8 +1,8 @@
-// Package quota stores the limits and the use of the levels of the tenancy tree.
-// Package fair makes the decisions, in memory; the rows here are the source of truth: a
-// reservation and the counters of its whole path are written in one transaction, with
-// the counters locked from the root down, so that no level is ever above its limit, for
-// any number of processes on the database.
+// Package quota stores the limits and the usage of the levels of the tenancy tree.
+// Package fair makes the decisions in memory, but the rows here are the source of truth: one
+// transaction writes a reservation and the counters of its whole path. It locks the counters
+// from the root down, so no level ever exceeds its limit, with any number of processes on
+// the database.
 package quota
 
 import (

@@ -141,7 +141,7 @@ func (r *Reservations) Resize(ctx context.Context, q *db.Queries, project uuid.U
 	}
 	row, err := q.LockReservation(ctx, slot.Execution, int32(slot.Node), int32(slot.Attempt)) //nolint:gosec // small numbers
 	if db.IsNoRows(err) {
-		return nil, apperr.New(apperr.NotFound, "The attempt holds no reservation.")
+		return nil, apperr.New(apperr.NotFound, "The attempt has no reservation.")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock a reservation: %w", err)

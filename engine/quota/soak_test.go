@@ -230,7 +230,7 @@ func (s *soak) resizeOne(service *quota.Service, rng *rand.Rand, project uuid.UU
 		}
 		return s.crash(rng)
 	})
-	if err != nil && err.Error() == "The attempt holds no reservation." {
+	if err != nil && err.Error() == "The attempt has no reservation." {
 		return nil // its lease expired, or it was already released
 	}
 	return err

@@ -124,7 +124,7 @@ def digits(
     epochs: Annotated[int, Range(1, 200), Section("Model and training"), Order(3)] = 20,
     seed: Annotated[int, Range(0), Label("Random seed"), Section("Model and training"), Order(4), Advanced()] = 7,
 ) -> Result:
-    """Trains a small classifier on real handwritten digits with only Python's standard library.
+    """Trains a small classifier on handwritten digits, using only Python's standard library.
 
     Args:
         dataset: Labelled images, one per row. Requires the columns pixel_0 to pixel_63 and label.

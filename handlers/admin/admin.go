@@ -110,7 +110,7 @@ func sent(r *http.Request, name, id string) (openForm, error) {
 func pathID(r *http.Request, name string) (uuid.UUID, error) {
 	id, err := uuid.Parse(request.PathValue(r, name))
 	if err != nil {
-		return id, apperr.New(apperr.NotFound, "There is nothing at %s.", r.URL.Path)
+		return id, apperr.New(apperr.NotFound, "There is no page at %s.", r.URL.Path)
 	}
 	return id, nil
 }

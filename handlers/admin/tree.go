@@ -45,7 +45,7 @@ func (h *Pages) showTree(w http.ResponseWriter, r *http.Request, open openForm) 
 	if q.Get("root") != "" {
 		id, err := uuid.Parse(q.Get("root"))
 		if err != nil {
-			return apperr.New(apperr.NotFound, "There is nothing to show.")
+			return apperr.New(apperr.NotFound, "There is no tenant, department, team or project %q.", q.Get("root"))
 		}
 		root, m.Root = id, id.String()
 	}

@@ -158,7 +158,7 @@ func (h *Pages) changeUser(w http.ResponseWriter, r *http.Request) error {
 	case "promote", "demote":
 		_, err = h.Tenancy.SetUserAdmin(r.Context(), id, change == "promote")
 	default:
-		return apperr.New(apperr.NotFound, "There is nothing at %s.", r.URL.Path)
+		return apperr.New(apperr.NotFound, "There is no action %q for users.", change)
 	}
 	if err != nil {
 		if !shownInForm(err) {

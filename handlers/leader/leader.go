@@ -1,5 +1,5 @@
-// Package leader marks the routes that the leader of the scheduler answers. They show or predict
-// the queue, which is in the memory of the leader.
+// Package leader marks the routes that only the leading scheduler can serve. They show or predict
+// the queue, which only the leader has in memory.
 package leader
 
 import (

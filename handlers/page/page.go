@@ -31,8 +31,10 @@ func (h *Shell) Base(r *http.Request, title string, section views.Section, crumb
 		if approvals, err := h.Executions.Approvals.Count(r.Context()); err == nil {
 			page.PendingApprovals = approvals
 		}
-		if failing, err := h.Notifications.Failing(r.Context()); err == nil {
-			page.FailingChannels = failing
+		if h.Notifications != nil {
+			if failing, err := h.Notifications.Failing(r.Context()); err == nil {
+				page.FailingChannels = failing
+			}
 		}
 		if h.Inbox != nil {
 			if bell, err := h.Inbox.Bell(r.Context()); err == nil {

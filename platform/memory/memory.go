@@ -1,4 +1,4 @@
-// Package memory returns memory to the system that a process does not need while it is idle.
+// Package memory returns the unused memory of an idle process to the system.
 package memory
 
 import (

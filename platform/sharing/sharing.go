@@ -1,4 +1,4 @@
-// Package sharing lets many readers share a read.
+// Package sharing combines concurrent reads of the same data into one read.
 package sharing
 
 import (

@@ -1,4 +1,4 @@
-// Package testlog keeps what tests and their processes write.
+// Package testlog stores the log output of tests and their processes.
 package testlog
 
 import (

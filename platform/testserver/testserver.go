@@ -1,4 +1,4 @@
-// Package testserver runs servers of tests as processes that end with the tests.
+// Package testserver starts server processes for tests, and stops them when the tests end.
 package testserver
 
 import (

@@ -1,5 +1,5 @@
-// Package units reads and writes durations, sizes in bytes, and counted nouns: one way for
-// pages, messages, documents and commands.
+// Package units reads and writes durations, sizes in bytes, and counted nouns in the same format
+// for pages, messages, documents and commands.
 package units
 
 import (

@@ -1,4 +1,4 @@
-// Package contract has the requests and answers of the JSON API that programs written in Go
+// Package contract contains the requests and responses of the JSON API that programs in Go
 // share with the server: package handlers/api fills them, and the command line reads them.
 // docs/openapi.json describes them, so their names and their tags are public.
 package contract

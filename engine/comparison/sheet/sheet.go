@@ -1,5 +1,5 @@
-// Package sheet puts facts of several executions side by side: which of them differ, by how
-// much they differ from a baseline, and which value is the best. It is pure.
+// Package sheet compares the facts of several executions: which of them differ, by how much
+// they differ from a baseline, and which value is the best. It is pure.
 package sheet
 
 import (

@@ -1,5 +1,6 @@
-// Package graph walks lineage: from one item to what it was made from and to what was made from
-// it, within limits, and describes what it left out. It is pure; a Source knows the neighbours.
+// Package graph traverses lineage: from one item to the items that it was made from, and to those
+// made from it, within limits. It describes what it left out. It is pure; a Source returns the
+// neighbors of an item.
 package graph
 
 import (

@@ -326,7 +326,7 @@ func (t *Tree) With(edits map[uuid.UUID]Limits) (*Tree, error) {
 	levels := t.Levels()
 	for id := range edits {
 		if _, ok := t.index[id]; !ok {
-			return nil, apperr.New(apperr.NotFound, "There is no level %s.", id)
+			return nil, apperr.New(apperr.NotFound, "There is no tenant, department, team or project %s.", id)
 		}
 	}
 	for i := range levels {

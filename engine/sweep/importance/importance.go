@@ -1,4 +1,4 @@
-// Package importance describes how much each parameter of a search matters for its objective. Pure.
+// Package importance describes how much each parameter of a search matters for its objective. It is pure.
 package importance
 
 import (

@@ -1,4 +1,4 @@
-// Package sobol has Sobol's sequence, whose points cover the unit cube evenly. Pure.
+// Package sobol computes Sobol's sequence, whose points cover the unit cube evenly. It is pure.
 //
 // The direction numbers are those of Joe and Kuo, "Constructing Sobol sequences with better
 // two-dimensional projections", SIAM J. Sci. Comput. 30, 2635-2654 (2008), file

@@ -1,4 +1,4 @@
-// Package certtest makes certificates for tests.
+// Package certtest creates certificates for tests.
 package certtest
 
 import (

@@ -1,4 +1,4 @@
-// Package kubernetes holds leases by the Lease API of a cluster. The term stays a row
+// Package kubernetes elects leaders with the Lease API of a cluster. The term remains a row
 // in Postgres, because it fences writes there.
 package kubernetes
 
