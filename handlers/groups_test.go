@@ -124,7 +124,7 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 	for path, expected := range map[string][]string{
 		x:                                   {"each × 120", "120 of 120 ended", "12 failed", "On exit", "edge-failure"},
 		x + "?node=each%5B4%5D":             {"each[4]", "Open the node"},
-		x + "?view=list":                    {"120 of 120 ended", "Not run", "Include fan-out items and graph nodes"},
+		x + "?view=list":                    {"120 of 120 ended", "Skipped", "Include fan-out items and graph nodes"},
 		x + "?view=list&all=1&state=FAILED": {"each[13]", "each[113]"},
 		node("each"):                        {"120 of 120 items ended", "1 to 50 of 120", "12 items", "allowed (null)", "each[49]"},
 		node("each") + "?state=FAILED":      {"each[113]", "12 shown"},
@@ -136,7 +136,7 @@ func TestPagesOfWhatNodesBecame(t *testing.T) {
 		node("outer[1]/cell"):               {"2 of 2 items ended", "outer[1]/cell[1]"},
 		node("outer[1]/cell[1]"):            {"index 1 of 2 items", ">outer[1]<", ">cell<"},
 		node("low"):                         {"Skipped", "Its condition is false: false"},
-		node("after"):                       {"Not run", "low did not succeed"},
+		node("after"):                       {"Skipped", "low did not succeed"},
 		node("rescue"):                      {"Start rule", "start.Failed"},
 		node("tell"):                        {"Runs on exit"},
 		"/workflows/groups.flow":            {"Graph row", "for each of 120 values", "On exit", "each runs the graph row", "starts if start.Failed"},
