@@ -181,7 +181,7 @@ operators:
 	_, err = b.engine.DeadLetters.List(b.ctx, execution.DeadLetterFilter{Class: "unknown"})
 	require.Equal(t, "class", apperr.FieldsOf(err)[0].Path)
 	var n int
-	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'dead_letter.put_away' AND reason = 'known'").Scan(&n))
+	require.NoError(t, b.pool.QueryRow(b.ctx, "SELECT count(*) FROM audit_log WHERE action = 'dead_letter.dismissed' AND reason = 'known'").Scan(&n))
 	require.Equal(t, 2, n)
 }
 

@@ -170,7 +170,7 @@ func (s *DeadLetterService) Dismiss(ctx context.Context, id uuid.UUID, reason st
 }
 
 // dismissed is the stored outcome of a dead letter that a user dismissed.
-const dismissed = "put_away"
+const dismissed = "dismissed"
 
 // DismissAll dismisses the dead letters of the caller's project that are not newer than newest: those of
 // a class, or all for "". It returns their number, and requires the permission to launch.
