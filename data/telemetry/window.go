@@ -128,8 +128,8 @@ func (s *Service) origin(ctx context.Context, f *filter, span keySpan) (at int64
 }
 
 // edge returns the first or the last time of a log within an hour: choose is min or max.
-func (st *store) edge(ctx context.Context, choose string, execution uuid.UUID, hour time.Time) (at int64, err error) {
-	err = st.conn.QueryRow(ctx, edgeQuery(choose), execution, hour.UnixMicro(), hour.Add(time.Hour).UnixMicro()).Scan(&at)
+func (s *store) edge(ctx context.Context, choose string, execution uuid.UUID, hour time.Time) (at int64, err error) {
+	err = s.conn.QueryRow(ctx, edgeQuery(choose), execution, hour.UnixMicro(), hour.Add(time.Hour).UnixMicro()).Scan(&at)
 	return at, err
 }
 
