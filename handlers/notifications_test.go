@@ -20,5 +20,5 @@ func TestTheNavigationCountsFailingChannels(t *testing.T) {
 	_, err := b.pool.Exec(t.Context(), `INSERT INTO connections (project_id, tenant_id, name, kind, settings, created_at, created_by, updated_at, updated_by)
 		VALUES ($1, $2, 'portal', 'webhook', '{}', now(), 'ada', now(), 'ada')`, auth.LocalProject, auth.LocalTenant)
 	require.NoError(t, err)
-	require.Contains(t, b.member.get(t, "/executions").body, `id="nav-notifications"><span class="vh">Failing channels: </span>1</span>`)
+	require.Contains(t, b.member.get(t, "/executions").body, `id="nav-notifications"><span class="vh">Failing channels: </span> 1</span>`)
 }
