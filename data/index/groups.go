@@ -159,16 +159,6 @@ func (g Group) Key() string {
 	return "-"
 }
 
-// GroupBy returns the column of a group parameter.
-func (s *Service) GroupBy(ctx context.Context, name string) (Column, error) {
-	var c Column
-	err := s.withNames(ctx, func(p project) (err error) {
-		c, err = p.groupColumn(name)
-		return err
-	})
-	return c, err
-}
-
 // stats are the expressions of a column's Stats.
 func (a resolvedQuery) stats(c Column) []string {
 	numbers, _ := a.sql(c)

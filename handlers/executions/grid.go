@@ -151,7 +151,7 @@ func (h *lists) readGrid(r *http.Request, m *views.ExecutionGrid, where search.E
 	}
 	by := ""
 	if len(shown) == 0 {
-		if shown, by, err = h.groupedCurves(r, m, request); err != nil {
+		if shown, by, err = h.groupedCurves(r, groups, request); err != nil {
 			return err
 		}
 	}

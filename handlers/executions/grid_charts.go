@@ -170,23 +170,16 @@ func places(list []query.Execution) []telemetry.Place {
 
 // groupedCurves are the executions that the charts of a table with closed groups show, and the path by
 // which a comparison groups their curves. A comparison has no groups for other values than inputs.
-func (h *lists) groupedCurves(r *http.Request, m *views.ExecutionGrid, request index.Query) (list []query.Execution, path string, err error) {
-	if _, shown := chartsOf(r.URL.Query()); !shown || m.Groups == nil || len(m.Groups.Groups) < 2 {
-		return nil, "", nil
-	}
-	by, err := h.Table.Index.GroupBy(r.Context(), r.URL.Query().Get("group"))
-	if err != nil {
-		return nil, "", err //nolint:wrapcheck // it names its context
-	}
-	if by.Part != search.Inputs {
+func (h *lists) groupedCurves(r *http.Request, groups index.Grouped, request index.Query) (list []query.Execution, path string, err error) {
+	if _, shown := chartsOf(r.URL.Query()); !shown || len(groups.Groups) < 2 || groups.By.Part != search.Inputs {
 		return nil, "", nil
 	}
 	request.Limit, request.After, request.Counted = comparison.Most, "", false
 	found, err := h.Table.Find(r.Context(), request)
 	if err != nil {
-		return nil, "", err //nolint:wrapcheck // as above
+		return nil, "", err //nolint:wrapcheck // it names its context
 	}
-	return found.Executions, string(sheet.Inputs) + ":" + strings.TrimPrefix(by.Path, string(search.Inputs)+"."), nil
+	return found.Executions, string(sheet.Inputs) + ":" + strings.TrimPrefix(groups.By.Path, string(search.Inputs)+"."), nil
 }
 
 // fillCharts adds the charts of the executions that the table shows, in the order of its rows. If by is
