@@ -83,8 +83,8 @@ func (s *Service) stored(ctx context.Context, f *filter, span keySpan) ([]LogLin
 	return out, nil
 }
 
-// origin returns the time from which a page is looked for, and whether the log is large. It reads the numbers of lines
-// of each hour, and at most the times of one hour.
+// origin returns the time from which a page is looked for, and whether the log is large. It reads the
+// numbers of lines of each hour, and at most the times of one hour.
 func (s *Service) origin(ctx context.Context, f *filter, span keySpan) (at int64, large bool, err error) {
 	from := span.after
 	if span.desc {

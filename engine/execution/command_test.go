@@ -76,7 +76,7 @@ func TestApproval(t *testing.T) {
 	require.Equal(t, execution.ReasonApproval, b.node(id, "ask").Reason.Code)
 	waits, err := b.engine.Reader.Get(b.ctx, id)
 	require.NoError(t, err)
-	require.Equal(t, query.Counts{Total: 2, Asking: 1, Pending: 1}, waits.Counts, "a node that waits for a user does not run")
+	require.Equal(t, query.Counts{Total: 2, AwaitingApproval: 1, Pending: 1}, waits.Counts, "a node that waits for a user does not run")
 	require.True(t, waits.AwaitsApproval())
 	for state, want := range map[string]int{execution.ReasonApproval: 1, "RUNNING": 0} {
 		nodes, _, err := b.engine.Reader.Nodes.List(b.ctx, id, query.NodeFilter{States: []dag.State{dag.State(state)}})

@@ -300,7 +300,7 @@ func (h *executionAPI) apiCancel(ctx context.Context, in *struct {
 func toExecutionBody(e query.Execution) contract.ExecutionBody {
 	c := e.Counts
 	p := contract.ProgressBody{
-		Total: c.Total, Completed: c.Succeeded, Running: c.Running + c.Queued, AwaitingApproval: c.Asking, Pending: c.Pending, Waiting: c.Ready + c.Retrying,
+		Total: c.Total, Completed: c.Succeeded, Running: c.Running + c.Queued, AwaitingApproval: c.AwaitingApproval, Pending: c.Pending, Waiting: c.Ready + c.Retrying,
 		Failed: c.Failed, Skipped: c.Skipped, Cancelled: c.Cancelled, Levels: e.Levels, LevelsDone: e.LevelsDone, CurrentNodes: e.CurrentNodes,
 	}
 	if c.Total > 0 {

@@ -53,7 +53,7 @@ func ApprovalOf(clock ui.Clock, q query.PendingApproval) views.PendingApproval {
 // pendingApprovals lists the nodes of the execution that are awaiting approval, or returns the zero
 // panel.
 func (x *executionView) pendingApprovals(ctx context.Context) (views.WaitPanel, error) {
-	if x.Status.Ended() || x.Counts.Asking == 0 {
+	if x.Status.Ended() || x.Counts.AwaitingApproval == 0 {
 		return views.WaitPanel{}, nil
 	}
 	open, err := x.h.Executions.Approvals.OfExecution(ctx, x.ID)

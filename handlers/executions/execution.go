@@ -160,8 +160,8 @@ func cancelText(c query.Counts) string {
 	if n := c.Running + c.Queued; n > 0 {
 		parts = append(parts, units.Plural(n, "running node is stopped", "running nodes are stopped"))
 	}
-	if c.Asking > 0 {
-		parts = append(parts, units.Plural(c.Asking, "approval is no longer needed", "approvals are no longer needed"))
+	if c.AwaitingApproval > 0 {
+		parts = append(parts, units.Plural(c.AwaitingApproval, "approval is no longer needed", "approvals are no longer needed"))
 	}
 	if n := c.Pending + c.Ready + c.Retrying; n > 0 {
 		parts = append(parts, units.Plural(n, "waiting node does not start", "waiting nodes do not start"))

@@ -221,7 +221,7 @@ func executionChips(q url.Values) []views.Chip {
 func executionBar(e query.Execution, id string) ui.Bar {
 	c := e.Counts
 	counts := []ui.Count{
-		{State: "SUCCEEDED", N: c.Succeeded}, {State: "RUNNING", N: c.Running}, {State: ui.AwaitingApproval, N: c.Asking}, {State: "RETRYING", N: c.Retrying}, {State: "FAILED", N: c.Failed},
+		{State: "SUCCEEDED", N: c.Succeeded}, {State: "RUNNING", N: c.Running}, {State: ui.AwaitingApproval, N: c.AwaitingApproval}, {State: "RETRYING", N: c.Retrying}, {State: "FAILED", N: c.Failed},
 		{State: "QUEUED", N: c.Queued}, {State: "READY", N: c.Ready}, {State: "PENDING", N: c.Pending}, {State: "SKIPPED", N: c.Skipped}, {State: "CANCELLED", N: c.Cancelled},
 	}
 	if id != "" {

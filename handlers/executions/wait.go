@@ -69,10 +69,10 @@ func (x *executionView) waitOfAll(ctx context.Context) (views.WaitPanel, error) 
 	if panel, err := x.pendingApprovals(ctx); err != nil || panel.Shown() {
 		return panel, err
 	}
-	if !x.Status.Ended() && x.Counts.Running+x.Counts.Asking == 0 && x.Counts.Queued > 0 {
+	if !x.Status.Ended() && x.Counts.Running+x.Counts.AwaitingApproval == 0 && x.Counts.Queued > 0 {
 		return x.waitOfPod(), nil
 	}
-	if x.Status.Ended() || x.Counts.Running+x.Counts.Asking+x.Counts.Queued > 0 || (x.Status != query.Pending && x.Counts.Ready == 0) {
+	if x.Status.Ended() || x.Counts.Running+x.Counts.AwaitingApproval+x.Counts.Queued > 0 || (x.Status != query.Pending && x.Counts.Ready == 0) {
 		return views.WaitPanel{}, nil
 	}
 	w, err := x.h.Executions.Waits.Why(ctx, x.ID, "")

@@ -45,8 +45,8 @@ func ExecutionSummary(e query.Execution) string {
 		return prefix + units.Plural(c.Total, "node", "nodes")
 	case e.Status.Ended():
 		return prefix + SucceededOf(c)
-	case c.Running+c.Retrying+c.Queued == 0 && c.Asking > 0:
-		return prefix + units.Plural(c.Asking, "node awaits approval", "nodes await approval")
+	case c.Running+c.Retrying+c.Queued == 0 && c.AwaitingApproval > 0:
+		return prefix + units.Plural(c.AwaitingApproval, "node awaits approval", "nodes await approval")
 	case c.Running+c.Retrying+c.Queued == 0 && c.Ready > 0:
 		return prefix + units.Plural(c.Ready, "node waits", "nodes wait")
 	}

@@ -115,7 +115,7 @@ func (s *Service) cancel(ctx context.Context, b Bulk, o *Outcome) error {
 		return apperr.New(apperr.Conflict, "It has ended.")
 	}
 	c := o.Execution.Counts
-	o.Message = fmt.Sprintf("%d running and %d waiting nodes.", c.Running+c.Queued, c.Pending+c.Ready+c.Retrying+c.Asking)
+	o.Message = fmt.Sprintf("%d running and %d waiting nodes.", c.Running+c.Queued, c.Pending+c.Ready+c.Retrying+c.AwaitingApproval)
 	if b.DryRun {
 		return s.Executions.Commands.MayCancel(ctx, o.ID)
 	}

@@ -93,7 +93,7 @@ func (q *ApprovalReader) Count(ctx context.Context) (int, error) {
 
 // AwaitsApproval reports whether the execution only waits for the answer of a user.
 func (e Execution) AwaitsApproval() bool {
-	return e.Status == Running && e.Counts.Asking > 0 && e.Counts.Running == 0
+	return e.Status == Running && e.Counts.AwaitingApproval > 0 && e.Counts.Running == 0
 }
 
 func messageOf(raw []byte) string {

@@ -18,7 +18,7 @@ func ExecutionFrom(r db.Execution) Execution {
 		CreatedAt:   r.CreatedAt.UTC(), StartedAt: stored.UTC(r.StartedAt), FinishedAt: stored.UTC(r.FinishedAt), CancelRequestedAt: stored.UTC(r.CancelRequestedAt),
 		Reason: stored.Into[Reason](r.Reason), Error: stored.Into[Failure](r.Error),
 		Counts: Counts{
-			Total: int(r.Total), Pending: int(r.Pending), Ready: int(r.Ready), Queued: int(r.Queued), Running: int(r.Running - r.AwaitingApproval), Asking: int(r.AwaitingApproval),
+			Total: int(r.Total), Pending: int(r.Pending), Ready: int(r.Ready), Queued: int(r.Queued), Running: int(r.Running - r.AwaitingApproval), AwaitingApproval: int(r.AwaitingApproval),
 			Retrying: int(r.Retrying), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Skipped: int(r.Skipped), Cancelled: int(r.Cancelled),
 		},
 		Levels: int(r.Levels), LevelsDone: int(r.LevelsDone), RelaunchOf: r.RelaunchOf, ResumeOf: r.ResumeOf, ResumeFrom: resumedFrom(r), Traceparent: r.Traceparent,

@@ -47,7 +47,7 @@ func (q *Reader) Get(ctx context.Context, id uuid.UUID) (Execution, error) {
 	}
 	e := ExecutionFrom(row)
 	hideOthers(ctx, e.Reason)
-	if e.Counts.Queued+e.Counts.Running+e.Counts.Asking > 0 {
+	if e.Counts.Queued+e.Counts.Running+e.Counts.AwaitingApproval > 0 {
 		if e.CurrentNodes, err = q.currentNodes(ctx, row); err != nil {
 			return Execution{}, err
 		}

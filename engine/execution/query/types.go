@@ -99,17 +99,17 @@ type Person struct {
 
 // Counts counts the nodes in each state.
 type Counts struct {
-	Total     int `json:"total"`
-	Pending   int `json:"pending"`
-	Ready     int `json:"ready"`
-	Queued    int `json:"queued"`
-	Running   int `json:"running"`
-	Asking    int `json:"awaiting_approval"` // for the engine, these run
-	Retrying  int `json:"retrying"`
-	Succeeded int `json:"succeeded"`
-	Failed    int `json:"failed"`
-	Skipped   int `json:"skipped"`
-	Cancelled int `json:"cancelled"`
+	Total            int `json:"total"`
+	Pending          int `json:"pending"`
+	Ready            int `json:"ready"`
+	Queued           int `json:"queued"`
+	Running          int `json:"running"`
+	AwaitingApproval int `json:"awaiting_approval"` // for the engine, these run
+	Retrying         int `json:"retrying"`
+	Succeeded        int `json:"succeeded"`
+	Failed           int `json:"failed"`
+	Skipped          int `json:"skipped"`
+	Cancelled        int `json:"cancelled"`
 }
 
 // Ended returns the number of nodes that never change again.
