@@ -21,7 +21,6 @@ import (
 	"github.com/flowforge/flowforge/access/auth/oidc"
 	"github.com/flowforge/flowforge/compute/launcher/kube"
 	"github.com/flowforge/flowforge/engine/execution"
-	"github.com/flowforge/flowforge/engine/feed/jetstream"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/web"
 )
@@ -54,12 +53,12 @@ type Config struct {
 	LocalImages      string
 	LogRetentionDays int // age at which log lines and metrics are dropped
 
-	Artifacts     Artifacts        // where artifacts are kept
-	OptionHosts   []string         // of endpoints with the options of inputs
-	Metaflow      Metaflow         // what may be a datastore of Metaflow
-	Retention     Retention        // what is removed and when
-	Events        jetstream.Config // the broker that receives events; App fills in what it needs of the server
-	Mail          inbox.Mail       // the mail server for personal notifications
+	Artifacts     Artifacts  // where artifacts are kept
+	OptionHosts   []string   // of endpoints with the options of inputs
+	Metaflow      Metaflow   // what may be a datastore of Metaflow
+	Retention     Retention  // what is removed and when
+	Events        Events     // the brokers that receive events
+	Mail          inbox.Mail // the mail server for personal notifications
 	Observability Observability
 	TLS           TLS
 
@@ -132,7 +131,8 @@ func (c Config) Problems() []error {
 	problems := c.addressProblems()
 	problems = append(problems, c.roleProblems()...)
 	problems = append(problems, c.checkSignIn(), c.Artifacts.check(), c.Metaflow.check(), c.Retention.check(), c.Observability.check(), checkMail(c.Mail))
-	problems = append(problems, c.Events.Problems()...)
+	problems = append(problems, c.Events.NATS.Problems()...)
+	problems = append(problems, c.Events.Kafka.Problems()...)
 	if c.DataDir == "" {
 		problems = append(problems, fmt.Errorf("FLOWFORGE_DATA_DIR is empty"))
 	}

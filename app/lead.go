@@ -76,8 +76,8 @@ func (a *App) leadScheduler(ctx context.Context, p *parts, term election.Term, r
 	launching.Go(func() { p.feed.Run(launches) })
 	launching.Go(func() { p.triggers.Run(launches) })
 	launching.Go(func() { p.inbox.Run(launches) })
-	if p.sink != nil {
-		launching.Go(func() { p.sink.Run(launches) })
+	for _, s := range p.sinks {
+		launching.Go(func() { s.Run(launches) })
 	}
 	launching.Go(func() { p.pools.Run(launches, p.executions.Supervisor.Observe) })
 	err = p.executions.Lead(leading)

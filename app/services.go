@@ -37,7 +37,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/feed/consumer"
-	"github.com/flowforge/flowforge/engine/feed/jetstream"
+	"github.com/flowforge/flowforge/engine/feed/sink"
 	"github.com/flowforge/flowforge/engine/inbox"
 	"github.com/flowforge/flowforge/engine/lineage"
 	"github.com/flowforge/flowforge/engine/notify"
@@ -95,7 +95,7 @@ type parts struct {
 	triggers      *trigger.Service
 	feed          *feed.Service
 	consumers     *consumer.Service // of the feed
-	sink          *jetstream.Sink   // nil: events are not sent to a broker
+	sinks         []*sink.Sink      // send events to brokers
 	quotas        *quota.Service
 	resident      *resident.Service // nil: there are no warm pods
 	pools         *pool.Service

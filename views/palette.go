@@ -49,7 +49,7 @@ func synonyms(s Section) string {
 		SectionHome: "start dashboard overview", SectionExecutions: "runs jobs history", SectionApprovals: "approve reject gates questions",
 		SectionSweeps: "hyperparameter search tuning grid random optuna experiments", SectionWorkflows: "pipelines flows dags graphs", SectionArtifacts: "files models datasets tables images reports outputs",
 		SectionReports:   "documents notes write markdown",
-		SectionEvents:    "feed history log consumers dead letters cloudevents nats",
+		SectionEvents:    "feed history log consumers dead letters cloudevents nats kafka",
 		SectionTriggers:  "webhooks events chain after github gitlab automate",
 		SectionSchedules: "cron timers periodic recurring nightly automate", SectionNotifications: "alerts slack teams email webhooks on-call messages",
 		SectionDatasets: "data tables feature sets features statistics drift", SectionModels: "registry promotion stages versions",

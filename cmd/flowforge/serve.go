@@ -11,7 +11,6 @@ import (
 
 	"github.com/flowforge/flowforge/app"
 	"github.com/flowforge/flowforge/cmd/flowforge/settings"
-	"github.com/flowforge/flowforge/engine/feed/jetstream"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/platform/certificate"
 	"github.com/flowforge/flowforge/platform/observability"
@@ -92,7 +91,7 @@ func configFrom(environ []string) (app.Config, error) {
 		Leases: s.Servers.Leases, Kubernetes: app.KubernetesLeases{Kubeconfig: s.Pods.Kubeconfig, Namespace: s.Servers.LeaseNamespace},
 		Providers: providers, SessionLimits: sessionLimits(s.SignIn), RateLimits: rateLimits(s.RateLimits, len(providers) > 0),
 		Artifacts: artifactsFrom(s.Artifacts), OutgoingHosts: s.Server.OutgoingHosts, OptionHosts: s.Options.Hosts, Metaflow: app.Metaflow{Roots: s.Metaflow.Roots, Endpoints: s.Metaflow.Endpoints, Proxy: http.ProxyFromEnvironment}, Retention: retentionFrom(s.Retention), TLS: tlsFrom(s),
-		Events:        jetstream.Config{URL: s.Events.BrokerURL, Subject: s.Events.BrokerSubject, Credentials: s.Events.BrokerCredentials, CA: s.Events.BrokerCA, Topics: s.Events.BrokerTopics},
+		Events:        eventsFrom(s.Events),
 		Observability: observabilityFrom(s.Observability), Kube: cluster, Mail: mail,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: s.Server.LogLevel})),
 	}

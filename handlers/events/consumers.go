@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/feed/consumer"
+	"github.com/flowforge/flowforge/engine/feed/sink"
 	"github.com/flowforge/flowforge/handlers/request"
 	"github.com/flowforge/flowforge/platform/units"
 	"github.com/flowforge/flowforge/views"
@@ -106,7 +107,7 @@ func about(c consumer.Consumer) string {
 		words += ", all projects"
 	}
 	if c.Sink {
-		words += ", sent to NATS"
+		words += ", sent to " + sink.System(c.Name).String()
 	}
 	return words
 }

@@ -148,17 +148,27 @@ func (p *Pair) Server() *tls.Config {
 	}
 }
 
-// Dial connects to servers with a certificate from the CA for serverName, at any
+// Client returns the configuration of a connection to a server that has a certificate from the CA for
+// serverName. The connection presents our own certificate on request. protocols are offered by ALPN.
+func (p *Pair) Client(serverName string, protocols ...string) (*tls.Config, error) {
+	cert, pool, err := p.current()
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: serverName, RootCAs: pool, NextProtos: protocols}
+	if cert != nil {
+		config.Certificates = []tls.Certificate{*cert}
+	}
+	return config, nil
+}
+
+// Dial connects to HTTP servers with a certificate from the CA for serverName, at any
 // address, and presents our own on request.
 func (p *Pair) Dial(serverName string, within time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		cert, pool, err := p.current()
+		config, err := p.Client(serverName, "h2", "http/1.1")
 		if err != nil {
 			return nil, err
-		}
-		config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: serverName, RootCAs: pool, NextProtos: []string{"h2", "http/1.1"}}
-		if cert != nil {
-			config.Certificates = []tls.Certificate{*cert}
 		}
 		dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: within}, Config: config}
 		return dialer.DialContext(ctx, network, addr) //nolint:wrapcheck // told with the address by the client

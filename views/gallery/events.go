@@ -70,6 +70,7 @@ func consumerRows() []views.ConsumerRow {
 		{Name: "mirror", URL: "#", About: "execution.*, node.failed", State: "SUCCEEDED", Word: "Up to date", Lag: "0", Behind: "–", Last: &last, DeadLetters: "0"},
 		{Name: "search-index", URL: "#", About: "model.*, dataset.registered of artifact", State: "RETRYING", Word: "Retrying", Lag: "1,284", Behind: "12 min", Last: &last, DeadLetters: "3", Dead: true},
 		{Name: "nats", URL: "#", About: "All topics but audit, all projects, sent to NATS", State: "FAILED", Word: "Not accepted", Lag: "1,000,000+", Behind: "2 d", DeadLetters: "0"},
+		{Name: "kafka", URL: "#", About: "All topics but audit, all projects, sent to Kafka", State: "SUCCEEDED", Word: "Up to date", Lag: "0", Behind: "–", Last: &last, DeadLetters: "0"},
 	}
 }
 

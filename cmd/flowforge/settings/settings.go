@@ -126,13 +126,24 @@ type Retention struct {
 	Sweep       Lifetime `env:"FLOWFORGE_RETENTION_SWEEP" envDefault:"1h" doc:"time between two cleanups; at least “1m”"`
 }
 
-// Events is the broker to which events of the feed are sent.
+// Events are the brokers to which events of the feed are sent.
 type Events struct {
-	BrokerURL         string `env:"FLOWFORGE_EVENTS_NATS_URL" shown:"none; events are not sent" doc:"NATS server with JetStream that receives events: “nats://host:4222” or “tls://host:4222”, several separated by commas (docs/events.md)"`
-	BrokerSubject     string `env:"FLOWFORGE_EVENTS_NATS_SUBJECT" envDefault:"flowforge.events" doc:"prefix of the subjects; a stream of the server must store “<prefix>.>”"`
-	BrokerCredentials string `env:"FLOWFORGE_EVENTS_NATS_CREDENTIALS" doc:"path of a credentials file (“.creds”) of that server"`
-	BrokerCA          string `env:"FLOWFORGE_EVENTS_NATS_CA" shown:"the system's" doc:"path of a PEM file with the CA of that server"`
-	BrokerTopics      Names  `env:"FLOWFORGE_EVENTS_NATS_TOPICS" shown:"all but “audit”" doc:"topics that are sent, separated by commas"`
+	NATSURL         string `env:"FLOWFORGE_EVENTS_NATS_URL" shown:"none; events are not sent" doc:"NATS server with JetStream that receives events: “nats://host:4222” or “tls://host:4222”, several separated by commas (docs/events.md)"`
+	NATSSubject     string `env:"FLOWFORGE_EVENTS_NATS_SUBJECT" envDefault:"flowforge.events" doc:"prefix of the subjects; a stream of the server must store “<prefix>.>”"`
+	NATSCredentials string `env:"FLOWFORGE_EVENTS_NATS_CREDENTIALS" doc:"path of a credentials file (“.creds”) of that server"`
+	NATSCA          string `env:"FLOWFORGE_EVENTS_NATS_CA" shown:"the system's" doc:"path of a PEM file with the CA of that server"`
+	NATSTopics      Names  `env:"FLOWFORGE_EVENTS_NATS_TOPICS" shown:"all but “audit”" doc:"topics that are sent, separated by commas"`
+
+	KafkaBrokers    Names  `env:"FLOWFORGE_EVENTS_KAFKA_BROKERS" shown:"none; events are not sent" doc:"one or more brokers of a Kafka cluster that receives events, such as “kafka-1:9092,kafka-2:9092” (docs/events.md)"`
+	KafkaTopic      string `env:"FLOWFORGE_EVENTS_KAFKA_TOPIC" envDefault:"flowforge.events" doc:"Kafka topic that receives the events; it must exist"`
+	KafkaFeedTopics Names  `env:"FLOWFORGE_EVENTS_KAFKA_FEED_TOPICS" shown:"all but “audit”" doc:"topics of the event feed that are sent, separated by commas"`
+	KafkaTLS        Switch `env:"FLOWFORGE_EVENTS_KAFKA_TLS" envDefault:"off" doc:"“on” to connect with TLS"`
+	KafkaCA         string `env:"FLOWFORGE_EVENTS_KAFKA_CA" shown:"the system's" doc:"path of a PEM file with the CA of the brokers"`
+	KafkaCert       string `env:"FLOWFORGE_EVENTS_KAFKA_CERT" doc:"path of a PEM file with a client certificate"`
+	KafkaKey        string `env:"FLOWFORGE_EVENTS_KAFKA_KEY" doc:"path of a PEM file with the key of the client certificate"`
+	KafkaUser       string `env:"FLOWFORGE_EVENTS_KAFKA_USER" doc:"user for SASL"`
+	KafkaPassword   string `env:"FLOWFORGE_EVENTS_KAFKA_PASSWORD" doc:"password for SASL"`
+	KafkaSASL       string `env:"FLOWFORGE_EVENTS_KAFKA_SASL" envDefault:"PLAIN" oneof:"PLAIN,SCRAM-SHA-256,SCRAM-SHA-512" doc:"SASL mechanism, if there is a user"`
 }
 
 // Servers are the settings for several servers on one database.

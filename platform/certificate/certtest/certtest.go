@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -44,7 +45,7 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Issue writes a certificate for name, and its key, into dir; it ends at until.
+// Issue writes a certificate for name, which may be an IP address, and its key, into dir; it ends at until.
 func (a *Authority) Issue(t testing.TB, dir, name string, until time.Time) (cert, key string) {
 	t.Helper()
 	private := newKey(t)
@@ -55,6 +56,9 @@ func (a *Authority) Issue(t testing.TB, dir, name string, until time.Time) (cert
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: until,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	if ip := net.ParseIP(name); ip != nil {
+		template.IPAddresses = []net.IP{ip}
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &private.PublicKey, a.key)
 	if err != nil {

@@ -1,9 +1,7 @@
 package jetstream_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"strconv"
 	"sync"
@@ -11,33 +9,28 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	client "github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flowforge/flowforge/access/auth"
-	"github.com/flowforge/flowforge/db/dbtest"
 	"github.com/flowforge/flowforge/engine/feed"
 	"github.com/flowforge/flowforge/engine/feed/consumer"
 	"github.com/flowforge/flowforge/engine/feed/jetstream"
+	"github.com/flowforge/flowforge/engine/feed/sink"
+	"github.com/flowforge/flowforge/engine/feed/sink/sinktest"
 )
 
 type bundle struct {
-	*testing.T
-	ctx       context.Context
-	pool      *pgxpool.Pool
-	consumers *consumer.Service
-	folder    string // of the broker's streams
-	port      int    // of the broker
+	*sinktest.Feed
+	folder string // of the broker's streams
+	port   int    // of the broker
 }
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	b := &bundle{T: t, ctx: auth.AsSystem(t.Context()), pool: dbtest.New(t), folder: t.TempDir(), port: server.RANDOM_PORT}
-	b.consumers = consumer.New(consumer.Config{Pool: b.pool})
-	return b
+	return &bundle{Feed: sinktest.New(t, sink.NATS), folder: t.TempDir(), port: server.RANDOM_PORT}
 }
 
 // broker starts the NATS server, on the port that it had before.
@@ -65,61 +58,23 @@ func (b *bundle) stream() client.Stream {
 	b.Cleanup(nc.Close)
 	js, err := client.New(nc)
 	require.NoError(b, err)
-	s, err := js.CreateOrUpdateStream(b.ctx, client.StreamConfig{Name: "FLOWFORGE", Subjects: []string{"forge.>"}})
+	s, err := js.CreateOrUpdateStream(b.Ctx, client.StreamConfig{Name: "FLOWFORGE", Subjects: []string{"forge.>"}})
 	require.NoError(b, err)
 	return s
 }
 
-// run runs a sink until the function is called, which waits for its end.
 func (b *bundle) run(crash func(point string)) (end func()) {
 	b.Helper()
-	sink := jetstream.New(jetstream.Config{Consumers: b.consumers, URL: "nats://127.0.0.1:" + strconv.Itoa(b.port), Subject: "forge", Crash: crash})
-	ctx, cancel := context.WithCancel(b.ctx)
-	var running sync.WaitGroup
-	running.Go(func() { sink.Run(ctx) })
-	end = func() {
-		cancel()
-		running.Wait()
-	}
-	b.Cleanup(end)
-	return end
-}
-
-// record adds an event to the feed.
-func (b *bundle) record(id string, execution *uuid.UUID, size int) {
-	b.Helper()
-	data, err := json.Marshal(map[string]string{"text": fmt.Sprintf("%*d", size, 1)})
-	require.NoError(b, err)
-	_, err = b.pool.Exec(b.ctx, `WITH moved AS (UPDATE event_feed_state SET position = position + 1 RETURNING position)
-		INSERT INTO event_feed (position, id, topic, type, at, recorded_at, tenant_id, project_id, execution_id, subject, data)
-		SELECT position, $1, 'task', 'node.started', now(), now(), $2, $3, $4, 'train', $5 FROM moved`, id, auth.LocalTenant, auth.LocalProject, execution, data)
-	require.NoError(b, err)
-}
-
-// until waits for a state of the sink's consumer.
-func (b *bundle) until(reached func(consumer.Consumer) bool) consumer.Consumer {
-	b.Helper()
-	for {
-		c, err := b.consumers.Get(b.ctx, consumer.Ref{Name: jetstream.Consumer, Installation: true})
-		if err == nil && reached(c) {
-			return c
-		}
-		require.NoError(b, b.ctx.Err())
-	}
-}
-
-// sent is the state after n events, when the broker works.
-func sent(n int64) func(consumer.Consumer) bool {
-	return func(c consumer.Consumer) bool { return c.Acknowledged == n && c.Lag == 0 && c.Problem == "" }
+	return b.Run(jetstream.New(jetstream.Config{Consumers: b.Consumers, URL: "nats://127.0.0.1:" + strconv.Itoa(b.port), Subject: "forge", Crash: crash}))
 }
 
 // messages are the messages of the stream in their order.
 func (b *bundle) messages(s client.Stream) (list []*client.RawStreamMsg) {
 	b.Helper()
-	info, err := s.Info(b.ctx)
+	info, err := s.Info(b.Ctx)
 	require.NoError(b, err)
 	for seq := uint64(1); seq <= info.State.LastSeq; seq++ {
-		m, err := s.GetMsg(b.ctx, seq)
+		m, err := s.GetMsg(b.Ctx, seq)
 		require.NoError(b, err)
 		list = append(list, m)
 	}
@@ -141,16 +96,16 @@ func TestEventsAreSent(t *testing.T) {
 	b.broker()
 	s := b.stream()
 	id := uuid.New()
-	b.record("a", &id, 1)
+	b.Record("a", &id, 1)
 	b.run(nil)
-	b.until(sent(1))
+	b.Until(sinktest.Sent(1))
 	m := b.messages(s)[0]
 	require.Equal(t, "forge.task."+auth.LocalProject.String()+".node.started", m.Subject)
 	require.Equal(t, []string{"a", "application/cloudevents+json"}, []string{m.Header.Get("Nats-Msg-Id"), m.Header.Get("Content-Type")})
 	var e feed.CloudEvent
 	require.NoError(t, json.Unmarshal(m.Data, &e))
 	require.Equal(t, []any{"1.0", "a", "node.started", "train", "1", id}, []any{e.SpecVersion, e.ID, e.Type, e.Subject, e.Cursor, *e.ExecutionID})
-	_, err := b.consumers.Read(b.ctx, consumer.Ref{Name: jetstream.Consumer, Installation: true}, consumer.Batch{})
+	_, err := b.Consumers.Read(b.Ctx, sink.NATS.Ref(), consumer.Batch{})
 	require.ErrorContains(t, err, "The server itself reads")
 }
 
@@ -164,7 +119,7 @@ func TestAKillBeforeTheCursorMoves(t *testing.T) {
 	var want []string
 	for n := range 20 {
 		want = append(want, "x"+strconv.Itoa(n))
-		b.record(want[n], &x, 1)
+		b.Record(want[n], &x, 1)
 	}
 	stored, killed := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -175,10 +130,9 @@ func TestAKillBeforeTheCursorMoves(t *testing.T) {
 	t.Cleanup(func() { close(killed) })
 	<-stored
 	require.Equal(t, []string{"x0"}, b.ids(s))
-	_, err := b.pool.Exec(b.ctx, "UPDATE event_deliveries SET due_at = now() - interval '1 minute' WHERE lease IS NOT NULL") // the lease of the dead leader ends
-	require.NoError(t, err)
+	b.EndLeases()
 	b.run(nil)
-	b.until(sent(20))
+	b.Until(sinktest.Sent(20))
 	require.Equal(t, want, b.ids(s), "each once, in order")
 }
 
@@ -189,20 +143,20 @@ func TestTheBrokerStops(t *testing.T) {
 	x, y := uuid.New(), uuid.New()
 	first := b.broker()
 	b.run(nil)
-	b.record("x1", &x, 1)
-	c := b.until(func(c consumer.Consumer) bool { return c.Problem != "" })
+	b.Record("x1", &x, 1)
+	c := b.Until(sinktest.Stopped)
 	require.Contains(t, c.Problem, "nats stream add FLOWFORGE --subjects 'forge.>'")
 	require.Zero(t, c.DeadLetters, "the events are not at fault")
 	b.stream()
-	b.until(sent(1))
+	b.Until(sinktest.Sent(1))
 	stop(first)
-	b.record("x2", &x, 1)
-	b.record("y1", &y, 1)
-	c = b.until(func(c consumer.Consumer) bool { return c.Problem != "" })
+	b.Record("x2", &x, 1)
+	b.Record("y1", &y, 1)
+	c = b.Until(sinktest.Stopped)
 	require.Contains(t, c.Problem, "127.0.0.1:"+strconv.Itoa(b.port)+" cannot be reached")
 	require.NotNil(t, c.ProblemAt)
 	b.broker()
-	b.until(sent(3))
+	b.Until(sinktest.Sent(3))
 	require.Equal(t, []string{"x1", "x2", "y1"}, b.ids(b.stream()))
 }
 
@@ -213,13 +167,13 @@ func TestAnEventThatIsTooLarge(t *testing.T) {
 	b.broker()
 	s := b.stream()
 	x := uuid.New()
-	b.record("large", &x, 100<<10)
-	b.record("small", &x, 1)
+	b.Record("large", &x, 100<<10)
+	b.Record("small", &x, 1)
 	b.run(nil)
-	c := b.until(sent(1))
+	c := b.Until(sinktest.Sent(1))
 	require.EqualValues(t, 1, c.DeadLetters)
 	require.Equal(t, []string{"small"}, b.ids(s))
-	page, err := b.consumers.DeadLetters(b.ctx, consumer.Ref{Name: jetstream.Consumer, Installation: true}, "", 10)
+	page, err := b.Consumers.DeadLetters(b.Ctx, sink.NATS.Ref(), "", 10)
 	require.NoError(t, err)
 	require.Contains(t, page.Letters[0].Error, "accepts messages of at most 65536 bytes")
 }
