@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	maxHolders    = 3               // holders that a stored reason names
+	maxHolders    = 3               // holders that lists name
 	allHolders    = 25              // holders that Why names
 	maxRanked     = 1000            // positions of the queue that are computed
 	rankOften     = 64              // a queue up to this length is ranked after every change
@@ -16,7 +16,8 @@ const (
 )
 
 // refuse gives every request of want that still waits its reason. Requests of one line
-// have the same reason, except for the position in the queue.
+// have the same reason, except for the position in the queue. These reasons are stored with
+// each node, so they have no holders and no score, which Why returns.
 func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
 	reasons := map[*line]Reason{}
 	for _, r := range want {
@@ -27,7 +28,7 @@ func (s *Scheduler) refuse(want []Request) (refused []Refusal) {
 		l := s.state.queue.lines[sizeOf(e.request)]
 		reason, ok := reasons[l]
 		if !ok {
-			reason = explainer{s.state}.why(l, l.head(), maxHolders)
+			reason, _ = explainer{s.state}.cause(l, l.head())
 			reasons[l] = reason
 		}
 		reason.Position = s.admissionOrder(stored).positions[r.Key]
@@ -85,27 +86,38 @@ func (s *state) rank(limit int, include func(*Request) bool) admissionOrder {
 	return out
 }
 
-// why returns the reason of a waiting request of l.
+// why returns the reason of a waiting request of l, with the score of the request and with
+// executions that hold what it lacks.
 func (e explainer) why(l *line, r *Request, holders int) Reason {
+	reason, lacks := e.cause(l, r)
+	if lacks != nil {
+		reason.Holders = e.s.holders(lacks.level, lacks.axis, holders)
+	}
+	if lacks != nil || reason.Code == BehindInFairShare {
+		reason.Score = e.s.scoreOf(r, e.s.ledger.distance(l.level, l.demand))
+	}
+	return reason
+}
+
+// cause returns the reason of a waiting request of l, and which resource it lacks at which level,
+// if that is the reason.
+func (e explainer) cause(l *line, r *Request) (reason Reason, lacks *shortage) {
 	if l.level < 0 {
-		return *unknownProject()
+		return *unknownProject(), nil
 	}
 	if reason, never := e.s.neverFits(*r); never {
-		return *reason
+		return *reason, nil
 	}
-	var reason Reason
 	if reason := e.s.ledger.storageFull(l.level); reason != nil {
-		return *reason
+		return *reason, nil
 	}
 	switch f := e.s.tryFit(l); {
 	case !f.blocked:
 		reason = e.behind(l)
 	case f.scattered:
-		reason = e.scatteredReason(l)
-		reason.Holders = e.s.holders(0, f.short.axis, holders)
+		reason, lacks = e.scatteredReason(l), &shortage{level: 0, axis: f.short.axis}
 	default:
-		reason = e.s.ledger.reason(f.short)
-		reason.Holders = e.s.holders(f.short.level, f.short.axis, holders)
+		reason, lacks = e.s.ledger.reason(f.short), &f.short
 	}
 	if victims := len(e.s.covered[r.Key]); victims > 0 {
 		word := "attempts were"
@@ -115,8 +127,7 @@ func (e explainer) why(l *line, r *Request, holders int) Reason {
 		reason.Message += fmt.Sprintf(preemptSuffix, victims, word)
 		reason.Preempting = victims
 	}
-	reason.Score = e.s.scoreOf(r, e.s.ledger.distance(l.level, l.demand))
-	return reason
+	return reason, lacks
 }
 
 // storageFull returns why nothing starts at level i: a level of its path has used all

@@ -87,6 +87,10 @@ func TestAdmitUntilFull(t *testing.T) {
 	require.Equal(t, "Waiting for CPU: requests 1.5 cores; the cluster has 1 core left of 4 cores.", reason.Message)
 	require.Equal(t, 1, reason.Position)
 	require.Equal(t, int64(500), reason.Missing)
+	require.Nil(t, reason.Holders, "this reason is stored with each node")
+	require.Nil(t, reason.Score)
+	reason, waits := b.Why(refused[0].Key)
+	require.True(t, waits)
 	require.Len(t, reason.Holders, 1)
 	require.Equal(t, Holder{
 		Execution: e, Node: 0, Nodes: 2, Amount: 3000,
