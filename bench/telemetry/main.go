@@ -29,6 +29,7 @@ type options struct {
 	lines    int
 	writers  int
 	batch    int
+	settle   time.Duration
 	each     int
 	rate     int
 	time     time.Duration
@@ -43,6 +44,7 @@ func main() {
 	flag.IntVar(&o.lines, "lines", 1_000_000, "store: lines of the load")
 	flag.IntVar(&o.writers, "writers", 4, "store: appends at a time")
 	flag.IntVar(&o.batch, "batch", 500, "store: lines of one append")
+	flag.DurationVar(&o.settle, "settle", 0, "store: time between the load and the reads, in which ClickHouse merges the lines")
 	flag.IntVar(&o.each, "each", 250_000, "tasks: lines of each of the 8 tasks")
 	flag.IntVar(&o.rate, "rate", 20_000, "watch: lines per second")
 	flag.DurationVar(&o.time, "time", 20*time.Second, "watch, watchers: time of each measurement")
@@ -80,7 +82,7 @@ func start(ctx context.Context, o options, write string) error {
 	}
 	fmt.Println("| what | figure |\n|---|---|")
 	if slices.Contains(parts, "store") {
-		if err := runStore(ctx, url, o.lines, o.writers, o.batch); err != nil {
+		if err := runStore(ctx, url, o.lines, o.writers, o.batch, o.settle); err != nil {
 			return err
 		}
 	}
