@@ -13,11 +13,15 @@ import (
 )
 
 // addHost adds the settings that an operator needs on a machine without pods.
-func (as *attemptSpecs) addHost(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
+func (as *attemptSpecs) addHost(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) error {
 	config := as.loop.driver.config
 	for _, s := range op.Host.Secrets {
 		if s.Optional && config.Secrets != nil {
-			if has, err := config.Secrets.Has(auth.AsSystem(ctx), as.loop.row.ProjectID, s.Secret); err == nil && !has {
+			has, err := config.Secrets.Has(auth.AsSystem(ctx), as.loop.row.ProjectID, s.Secret)
+			if err != nil {
+				return unlessRefused(fmt.Errorf("variable %s: %w", s.Name, err))
+			}
+			if !has {
 				continue
 			}
 		}
@@ -27,6 +31,7 @@ func (as *attemptSpecs) addHost(ctx context.Context, spec launcher.Attempt, i in
 	for _, s := range op.Host.Scratch {
 		spec.Scratch = append(spec.Scratch, &flowforgev1.Scratch{Name: s.Name, Path: s.Path})
 	}
+	return nil
 }
 
 // missingVariables returns the variables whose secrets the project does not have. Names with
