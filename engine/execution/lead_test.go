@@ -14,7 +14,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 )
 
-// hungStatements are statements that PostgreSQL does not answer until their context ends.
+// hungStatements are statements that end only with their context.
 type hungStatements struct {
 	text  string
 	begun chan struct{} // receives a value for each of them
