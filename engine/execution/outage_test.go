@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/engine/execution"
@@ -136,6 +137,24 @@ operators:
 	require.Equal(t, query.Succeeded, e.Status, "%v", e.Error)
 	b.again(execution.LaunchRequest{Workflow: "newest"})
 	require.Equal(t, 1, lines(t, ran), "the second execution reads the same version, so it reuses the result")
+}
+
+// TestAnOutageRefusesNoLaunch: a launch that cannot look up a dataset is repeated later. An invalid
+// launch would not be: a schedule or a trigger would give it up.
+func TestAnOutageRefusesNoLaunch(t *testing.T) {
+	t.Parallel()
+	var pool *fragilePool
+	b := setup(t, func(c *execution.Config) {
+		pool = newFragilePool(t, c.Pool)
+		c.Catalogue = engineCatalogue{catalogue.NewService(pool.Pool, time.Now)}
+	})
+	b.register(scoring)
+	pool.fail()
+	_, _, err := b.engine.Launches.Launch(b.ctx, score("net@1"))
+	require.Equal(t, apperr.Unavailable, apperr.CodeOf(err), "%v", err)
+	pool.awaitRefusal(t)
+	_, _, err = b.engine.Launches.Launch(b.ctx, score("net@1"))
+	require.Equal(t, apperr.Invalid, apperr.CodeOf(err), "the model really does not exist")
 }
 
 // failedStatements signals each failed statement of a pool that contains text.
