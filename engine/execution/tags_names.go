@@ -301,7 +301,7 @@ func (vs *nodeValues) globalName(ctx context.Context, i int, name string) (strin
 	case isUnreadable(err):
 		return "", err
 	case err != nil:
-		return name, nil //nolint:nilerr // a name whose tags have no value is used as it is
+		return name, nil // its tags have no value
 	}
 	return text, nil
 }
