@@ -268,7 +268,7 @@ func (a *App) deps(p *parts, onSocket bool) handlers.Deps {
 // references resolves inputs that reference the catalogue for the engine.
 type references struct{ catalogue *catalogue.Service }
 
-func (r references) Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool {
+func (r references) Exists(ctx context.Context, kind typeregistry.Kind, ref string) (bool, error) {
 	return r.catalogue.Exists(ctx, kind, ref)
 }
 

@@ -450,40 +450,6 @@ func (q *Queries) LoadReports(ctx context.Context, executionID uuid.UUID, mostBy
 	return items, nil
 }
 
-const lockReservation = `-- name: LockReservation :one
-SELECT execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, priority, created_at, expires_at, deadline_at, stop_sent_at, gpus, gpu_type, pods, executions, machine, devices, preemptible, preempted_at, preempted_for, preempt_taken_at FROM reservations WHERE execution_id = $1 AND node_index = $2 AND attempt = $3 FOR UPDATE
-`
-
-func (q *Queries) LockReservation(ctx context.Context, executionID uuid.UUID, nodeIndex int32, attempt int32) (Reservation, error) {
-	row := q.db.QueryRow(ctx, lockReservation, executionID, nodeIndex, attempt)
-	var i Reservation
-	err := row.Scan(
-		&i.ExecutionID,
-		&i.NodeIndex,
-		&i.Attempt,
-		&i.ProjectID,
-		&i.Launcher,
-		&i.CpuMillis,
-		&i.MemoryMib,
-		&i.Priority,
-		&i.CreatedAt,
-		&i.ExpiresAt,
-		&i.DeadlineAt,
-		&i.StopSentAt,
-		&i.Gpus,
-		&i.GpuType,
-		&i.Pods,
-		&i.Executions,
-		&i.Machine,
-		&i.Devices,
-		&i.Preemptible,
-		&i.PreemptedAt,
-		&i.PreemptedFor,
-		&i.PreemptTakenAt,
-	)
-	return i, err
-}
-
 const markAttemptStarted = `-- name: MarkAttemptStarted :execrows
 UPDATE attempts SET started_at = $1::timestamptz, host = $2, pid = $3
 WHERE execution_id = $4 AND node_index = $5 AND attempt = $6
@@ -628,36 +594,6 @@ func (q *Queries) ReservationsOf(ctx context.Context, executionID uuid.UUID) ([]
 		return nil, err
 	}
 	return items, nil
-}
-
-const resizeReservation = `-- name: ResizeReservation :exec
-UPDATE reservations SET cpu_millis = $1, memory_mib = $2, gpus = $3, gpu_type = $4, pods = $5
-WHERE execution_id = $6 AND node_index = $7 AND attempt = $8
-`
-
-type ResizeReservationParams struct {
-	CpuMillis   int32
-	MemoryMib   int32
-	Gpus        int32
-	GpuType     string
-	Pods        int32
-	ExecutionID uuid.UUID
-	NodeIndex   int32
-	Attempt     int32
-}
-
-func (q *Queries) ResizeReservation(ctx context.Context, arg ResizeReservationParams) error {
-	_, err := q.db.Exec(ctx, resizeReservation,
-		arg.CpuMillis,
-		arg.MemoryMib,
-		arg.Gpus,
-		arg.GpuType,
-		arg.Pods,
-		arg.ExecutionID,
-		arg.NodeIndex,
-		arg.Attempt,
-	)
-	return err
 }
 
 const startedAttempts = `-- name: StartedAttempts :many

@@ -89,6 +89,3 @@ func (p Package) metadata(version string) []byte {
 
 // WheelName returns the file name of the wheel of the client.
 func WheelName(version string) string { return Packages()[0].WheelName(version) }
-
-// Wheel returns the wheel of the client.
-func Wheel(version string) ([]byte, error) { return Packages()[0].Wheel(version) }

@@ -14,9 +14,9 @@ import (
 // TestWheel: Python imports the package from the wheel and reads its metadata.
 func TestWheel(t *testing.T) {
 	t.Parallel()
-	content, err := Wheel("1.2.3")
+	content, err := Packages()[0].Wheel("1.2.3")
 	require.NoError(t, err)
-	again, err := Wheel("1.2.3")
+	again, err := Packages()[0].Wheel("1.2.3")
 	require.NoError(t, err)
 	require.Equal(t, content, again, "the same version is the same file")
 	wheel := filepath.Join(t.TempDir(), WheelName("1.2.3"))

@@ -31,14 +31,13 @@ func LaunchPresetURL(workflow, id, version string) string {
 
 // PresetPanel is the list of presets next to the launch form, with the form that saves one.
 type PresetPanel struct {
-	Rows      []PresetRow
-	More      int    // presets that the panel does not list
-	URL       string // of the list of all presets
-	Current   string // ID of the preset that filled in the form, or ""
-	Based     string // its state at that time
-	UpdateURL string
-	Update    string      // name of that preset, if the reader may change it
-	Form      *PresetForm // nil without permission
+	Rows    []PresetRow
+	More    int         // presets that the panel does not list
+	URL     string      // of the list of all presets
+	Current string      // ID of the preset that filled in the form, or ""
+	Based   string      // its state at that time
+	Update  string      // name of that preset, if the reader may change it
+	Form    *PresetForm // nil without permission
 }
 
 // PresetRow is a preset in a list.

@@ -23,14 +23,20 @@ import (
 const URLField = "url"
 
 // Exists reports whether the subject's current project has a connection of a kind, or of any kind
-// for "", so that a launch may reference it.
-func (s *Service) Exists(ctx context.Context, kind, name string) bool {
+// for "", so that a launch may reference it. The error is a lookup that failed, and so tells nothing.
+func (s *Service) Exists(ctx context.Context, kind, name string) (bool, error) {
 	subject, err := auth.Authorize(ctx, auth.SecretRead)
 	if err != nil || !secret.ValidName(name) {
-		return false
+		return false, nil //nolint:nilerr // for who may not read connections, there are none
 	}
 	row, err := s.queries.GetConnection(ctx, subject.ProjectID, name)
-	return err == nil && (kind == "" || row.Kind == kind)
+	if db.IsNoRows(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("get connection %s: %w", name, err)
+	}
+	return kind == "" || row.Kind == kind, nil
 }
 
 // Document is a connection for a task.

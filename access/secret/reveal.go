@@ -15,17 +15,20 @@ import (
 )
 
 // Exists reports whether the subject's current project has a secret, so that a launch
-// may reference it.
-func (s *Service) Exists(ctx context.Context, name string) bool {
+// may reference it. The error is a lookup that failed, and so tells nothing.
+func (s *Service) Exists(ctx context.Context, name string) (bool, error) {
 	subject, err := auth.Authorize(ctx, auth.SecretRead)
 	if err != nil || !ValidName(name) {
-		return false
+		return false, nil //nolint:nilerr // for who may not read secrets, there are none
 	}
 	if row, err := s.queries.GetSecret(ctx, subject.ProjectID, name); err == nil && row.Store != nil {
-		return true // a launch does not wait for the store; the attempt reads the value
+		return true, nil // a launch does not wait for the store; the attempt reads the value
 	}
 	_, err = s.value(ctx, subject.ProjectID, name, recently)
-	return err == nil
+	if apperr.Is(err, apperr.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Reveal returns the value of a project's secret. Only the engine may call it, to pass

@@ -170,7 +170,9 @@ func TestWhoMayUseStores(t *testing.T) {
 	got, err := b.secrets.RevealNow(b.system, subject.ProjectID, "tracker")
 	require.NoError(t, err)
 	require.Equal(t, value, got)
-	require.True(t, b.secrets.Exists(b.other, "tracker"))
+	exists, err := b.secrets.Exists(b.other, "tracker")
+	require.NoError(t, err)
+	require.True(t, exists)
 
 	// A store that is no longer allowed stops at the next attempt, and one in use cannot be deleted.
 	require.True(t, apperr.Is(b.stores.Delete(b.admin, "managed"), apperr.Conflict))

@@ -33,14 +33,8 @@ type adopter interface {
 	Adopt(ctx context.Context, name, expected string) (Blob, error)
 }
 
-// HandoverPath returns where, in the folder dir of a store, a runner leaves the file
-// with hash of the task for Service.AdoptOutput.
-func HandoverPath(dir, task, hash string) string {
-	return filepath.Join(dir, handover, task+"."+hash)
-}
-
-// AdoptOutput adopts a file that the runner of the calling task, whose name is owner,
-// left at HandoverPath, without copying it. It returns apperr.Conflict when that is not
+// AdoptOutput adopts the file <owner>.<hash> that the runner of the calling task, whose name is
+// owner, left in the folder handover, without copying it. It returns apperr.Conflict when that is not
 // possible, and the runner then uploads the file; apperr.Invalid when the bytes have
 // another hash. It ignores storage limits, so that no work is lost.
 func (s *Service) AdoptOutput(ctx context.Context, owner, hash string) (Blob, error) {

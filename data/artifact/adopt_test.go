@@ -17,8 +17,13 @@ func leave(t *testing.T, s *DiskStore, content, hash string) (output string) {
 	t.Helper()
 	output = filepath.Join(t.TempDir(), "model.bin")
 	require.NoError(t, os.WriteFile(output, []byte(content), 0o644))
-	require.NoError(t, os.Link(output, HandoverPath(s.dir, "task", hash)))
+	require.NoError(t, os.Link(output, handoverPath(s.dir, "task", hash)))
 	return output
+}
+
+// handoverPath is where the runner of a task leaves the file with hash for the store in dir.
+func handoverPath(dir, task, hash string) string {
+	return filepath.Join(dir, handover, task+"."+hash)
 }
 
 func inode(t *testing.T, path string) os.FileInfo {
@@ -38,15 +43,15 @@ func TestAdoptTakesTheFileItself(t *testing.T) { //nolint:paralleltest // a proc
 	require.True(t, os.SameFile(inode(t, output), inode(t, stored)), "no byte is copied")
 	require.Equal(t, os.FileMode(0o444), inode(t, stored).Mode().Perm())
 	require.True(t, mark.Holds(stored, inode(t, stored)))
-	require.NoFileExists(t, HandoverPath(s.dir, "task", helloHash))
-	require.NoError(t, Verify(t.Context(), s, helloHash))
+	require.NoFileExists(t, handoverPath(s.dir, "task", helloHash))
+	require.NoError(t, verify(t.Context(), s, helloHash))
 
 	// A repetition, as after a lost answer, finds three links, so the file is uploaded
 	// instead.
-	require.NoError(t, os.Link(output, HandoverPath(s.dir, "task", helloHash)))
+	require.NoError(t, os.Link(output, handoverPath(s.dir, "task", helloHash)))
 	_, err = s.Adopt(t.Context(), "task."+helloHash, helloHash)
 	require.True(t, apperr.Is(err, apperr.Conflict), "%v", err)
-	require.NoError(t, Verify(t.Context(), s, helloHash))
+	require.NoError(t, verify(t.Context(), s, helloHash))
 }
 
 func TestAdoptRefuses(t *testing.T) {
@@ -73,7 +78,7 @@ func TestAdoptRefuses(t *testing.T) {
 			return "task." + helloHash, helloHash
 		}, apperr.Conflict},
 		"a link": {func(t *testing.T, s *DiskStore) (string, string) {
-			require.NoError(t, os.Symlink("/etc/passwd", HandoverPath(s.dir, "task", helloHash)))
+			require.NoError(t, os.Symlink("/etc/passwd", handoverPath(s.dir, "task", helloHash)))
 			return "task." + helloHash, helloHash
 		}, apperr.Conflict},
 		"a way out":  {func(*testing.T, *DiskStore) (string, string) { return "../data/x." + helloHash, helloHash }, apperr.Invalid},

@@ -1,8 +1,6 @@
 package artifact
 
 import (
-	"archive/zip"
-	"bytes"
 	"io"
 	"strings"
 	"testing"
@@ -125,29 +123,6 @@ func checkOtherProjectsSeeNothing(t *testing.T, s *Service) {
 	member := auth.WithSubject(t.Context(), auth.Subject{ID: uuid.New(), Role: auth.RoleUser, Policy: auth.Everywhere(auth.ProjectDev)})
 	err = s.Publish(member, db.New(s.pool), auth.LocalTenant, auth.LocalProject, nil)
 	require.True(t, apperr.Is(err, apperr.Forbidden), "only the engine publishes outputs")
-}
-
-func TestWriteZip(t *testing.T) {
-	t.Parallel()
-	everywhere(t, checkWriteZip)
-}
-
-func checkWriteZip(t *testing.T, s *Service) {
-	t.Helper()
-	ctx := auth.WithSubject(t.Context(), auth.Local())
-	blob, err := s.Upload(ctx, strings.NewReader("hello"))
-	require.NoError(t, err)
-	manifest, err := s.Upload(ctx, strings.NewReader(`{"entries":[{"path":"a/b.txt","sha256":"`+blob.SHA256+`","size":5}]}`))
-	require.NoError(t, err)
-	var out bytes.Buffer
-	require.NoError(t, s.WriteZip(ctx, &out, Artifact{ProjectID: auth.LocalProject, SHA256: manifest.SHA256, CreatedAt: time.Now()}))
-	archive, err := zip.NewReader(bytes.NewReader(out.Bytes()), int64(out.Len()))
-	require.NoError(t, err)
-	f, err := archive.Open("a/b.txt")
-	require.NoError(t, err)
-	b, err := io.ReadAll(f)
-	require.NoError(t, err)
-	require.Equal(t, "hello", string(b))
 }
 
 func TestArtifactsAreFoundByMetadata(t *testing.T) {

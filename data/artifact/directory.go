@@ -1,20 +1,17 @@
 package artifact
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
-	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
 )
@@ -124,53 +121,4 @@ func previewDirectory(r io.Reader) (Preview, error) {
 		d.Entries = d.Entries[:shownEntries]
 	}
 	return p, nil
-}
-
-// WriteZip streams a folder artifact as a zip file.
-func (s *Service) WriteZip(ctx context.Context, w io.Writer, a Artifact) error {
-	if _, err := auth.AuthorizeIn(ctx, auth.ArtifactRead, a.ProjectID, absent(a.ID)); err != nil {
-		return err
-	}
-	if _, err := s.Blob(ctx, a.ProjectID, a.SHA256, DirectoryMediaType); err != nil {
-		return err
-	}
-	manifest, err := s.store.Open(ctx, a.SHA256)
-	if err != nil {
-		return err
-	}
-	defer manifest.Close()
-	d, err := ReadDirectory(manifest)
-	if err != nil {
-		return err
-	}
-	archive := zip.NewWriter(w)
-	for _, e := range d.Entries {
-		if err := s.zipEntry(ctx, archive, e, a); err != nil {
-			return err
-		}
-	}
-	if err := archive.Close(); err != nil {
-		return fmt.Errorf("zip of artifact %s: %w", a.ID, err)
-	}
-	return nil
-}
-
-func (s *Service) zipEntry(ctx context.Context, archive *zip.Writer, e Entry, a Artifact) error {
-	r, err := s.store.Open(ctx, e.SHA256)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	header := &zip.FileHeader{Name: e.Path, Method: zip.Deflate, Modified: a.CreatedAt}
-	if fs.FileMode(e.Mode)&fs.ModeSymlink != 0 {
-		header.SetMode(fs.ModeSymlink | 0o777)
-	}
-	out, err := archive.CreateHeader(header)
-	if err != nil {
-		return fmt.Errorf("zip of artifact %s: %w", a.ID, err)
-	}
-	if _, err := io.Copy(out, &contextReader{ctx: ctx, r: r}); err != nil {
-		return fmt.Errorf("zip of artifact %s: %s: %w", a.ID, e.Path, err)
-	}
-	return nil
 }

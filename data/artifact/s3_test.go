@@ -166,7 +166,7 @@ func TestS3NoticesDamage(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &s.cfg.Bucket, Key: &key, Body: strings.NewReader("jello")})
 	require.NoError(t, err)
-	require.ErrorIs(t, Verify(t.Context(), s, helloHash), ErrDamaged)
+	require.ErrorIs(t, verify(t.Context(), s, helloHash), ErrDamaged)
 }
 
 // TestUnreachableS3: while the store is down, all operations return Unavailable, which callers
@@ -185,7 +185,7 @@ func TestUnreachableS3(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.Unavailable), "%v", err)
 	require.True(t, apperr.Is(s.Ready(t.Context()), apperr.Unavailable))
 	server.Resume(t)
-	require.NoError(t, Verify(t.Context(), s, helloHash))
+	require.NoError(t, verify(t.Context(), s, helloHash))
 	_, err = s.Put(t.Context(), strings.NewReader("more"), "")
 	require.NoError(t, err)
 }
@@ -255,7 +255,7 @@ func TestS3DirectUpload(t *testing.T) {
 	taken, err := s.Arrived(t.Context(), "task 1", hash)
 	require.NoError(t, err)
 	require.Equal(t, blob, taken)
-	require.NoError(t, Verify(t.Context(), s, hash))
+	require.NoError(t, verify(t.Context(), s, hash))
 	require.Len(t, s.keys(t), 1)
 
 	_, ok, err = s.UploadRequest(t.Context(), "task 1", Blob{SHA256: hash, Size: maxCopy + 1})
@@ -280,7 +280,7 @@ func TestS3ArrivedWithoutSums(t *testing.T) {
 	require.True(t, apperr.Is(err, apperr.NotFound))
 	_, err = s.Arrived(t.Context(), "honest", helloHash)
 	require.NoError(t, err)
-	require.NoError(t, Verify(t.Context(), s, helloHash))
+	require.NoError(t, verify(t.Context(), s, helloHash))
 }
 
 func TestS3DirectDownload(t *testing.T) {

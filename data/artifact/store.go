@@ -114,17 +114,6 @@ func (r *Reader) Seek(offset int64, whence int) (int64, error) {
 // Close implements io.Closer.
 func (r *Reader) Close() error { return r.source.Close() } //nolint:wrapcheck // a pass-through
 
-// Verify reads a whole blob and checks that its bytes are those that were put.
-func Verify(ctx context.Context, s Store, hash string) error {
-	r, err := s.Open(ctx, hash)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	_, err = io.Copy(io.Discard, &contextReader{ctx: ctx, r: r})
-	return err //nolint:wrapcheck // wrapped by the reader
-}
-
 // contextReader ends a long copy when its context does.
 type contextReader struct {
 	ctx context.Context //nolint:containedctx // lives as long as one copy

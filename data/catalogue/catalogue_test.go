@@ -66,9 +66,9 @@ func TestGetAndBlob(t *testing.T) {
 	require.Equal(t, "digits.csv", blob.Filename)
 
 	for _, ref := range []string{"", "nothing", "digits@3", uuid.NewString()} {
-		require.False(t, s.Exists(ctx, typeregistry.KindDataset, ref), ref)
+		require.False(t, has(t)(s.Exists(ctx, typeregistry.KindDataset, ref)), ref)
 	}
-	require.False(t, s.Exists(ctx, typeregistry.KindModel, "digits"), "a dataset is not a model")
+	require.False(t, has(t)(s.Exists(ctx, typeregistry.KindModel, "digits")), "a dataset is not a model")
 
 	elsewhere := dataset("remote", "1")
 	elsewhere.Blob, elsewhere.Facts.URI = nil, "s3://bucket/x"
@@ -79,7 +79,7 @@ func TestGetAndBlob(t *testing.T) {
 
 	stranger := auth.Local()
 	stranger.ProjectID = uuid.New()
-	require.False(t, s.Exists(auth.WithSubject(ctx, stranger), typeregistry.KindDataset, "digits"))
+	require.False(t, has(t)(s.Exists(auth.WithSubject(ctx, stranger), typeregistry.KindDataset, "digits")))
 }
 
 func TestSearch(t *testing.T) {
@@ -211,7 +211,7 @@ func TestScopes(t *testing.T) {
 	_, _, err = s.RegisterType(local, []byte(`{"type_name": "Mark", "extends": "Integer(min=1, max=6)"}`))
 	require.NoError(t, err)
 
-	require.False(t, s.Exists(other, typeregistry.KindDataset, "digits@1"))
+	require.False(t, has(t)(s.Exists(other, typeregistry.KindDataset, "digits@1")))
 	page, err := s.List(other, Filter{Kind: typeregistry.KindDataset})
 	require.NoError(t, err)
 	require.Empty(t, page.Entries)
@@ -227,4 +227,14 @@ func TestScopes(t *testing.T) {
 	var entries int
 	require.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM audit_log WHERE action IN ('catalogue.register', 'type.register')`).Scan(&entries))
 	require.Equal(t, 2, entries)
+}
+
+// has returns the answer of a lookup, which must not fail.
+func has(t *testing.T) func(bool, error) bool {
+	t.Helper()
+	return func(exists bool, err error) bool {
+		t.Helper()
+		require.NoError(t, err)
+		return exists
+	}
 }

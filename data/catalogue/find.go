@@ -170,10 +170,17 @@ func (s *Service) Pin(ctx context.Context, kind typeregistry.Kind, ref string) (
 	return e.ID, e.Ref(), err
 }
 
-// Exists reports whether ref identifies an entry of kind that the caller may use.
-func (s *Service) Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool {
+// Exists reports whether ref identifies an entry of kind that the caller may use. The error is a
+// lookup that failed, and so tells nothing.
+func (s *Service) Exists(ctx context.Context, kind typeregistry.Kind, ref string) (bool, error) {
 	_, err := s.Get(ctx, kind, ref)
-	return err == nil
+	switch apperr.CodeOf(err) { //nolint:exhaustive // the others are failures
+	case "":
+		return true, nil
+	case apperr.Invalid, apperr.NotFound, apperr.Forbidden, apperr.Unauthenticated:
+		return false, nil
+	}
+	return false, err
 }
 
 // Blob returns the bytes behind ref. An entry whose bytes are elsewhere is

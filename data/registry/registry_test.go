@@ -231,7 +231,9 @@ func TestAliases(t *testing.T) {
 	}
 	require.NoError(t, b.registry.RemoveAlias(b.mia, "net", "champion"))
 	require.True(t, apperr.Is(b.registry.RemoveAlias(b.mia, "net", "champion"), apperr.NotFound))
-	require.False(t, b.catalogue.Exists(b.mia, typeregistry.KindModel, "net@champion"))
+	exists, err := b.catalogue.Exists(b.mia, typeregistry.KindModel, "net@champion")
+	require.NoError(t, err)
+	require.False(t, exists)
 	require.True(t, apperr.Is(b.registry.SetAlias(b.vera, "net", "champion", "1"), apperr.Forbidden))
 }
 

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"errors"
 	"sync"
 
@@ -86,12 +87,16 @@ func (c *frameCache) forget(frames []*cachedFrame) {
 }
 
 // live returns the lines of the frames that match, in the order of their positions.
-func (s *Service) live(refs []spool.Ref, f *filter) ([]LogLine, error) {
+func (s *Service) live(ctx context.Context, refs []spool.Ref, f *filter) ([]LogLine, error) {
 	frames, missing := s.cache.claim(refs)
 	s.decodeCached(missing)
 	var out []LogLine
 	for _, frame := range frames {
-		<-frame.done
+		select {
+		case <-frame.done:
+		case <-ctx.Done(): // another tail decodes the frame
+			return nil, ctx.Err()
+		}
 		if frame.err != nil {
 			return nil, frame.err
 		}

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,7 @@ func TestTailsDecodeAFrameOnce(t *testing.T) {
 	var tails sync.WaitGroup
 	for i := range got {
 		tails.Go(func() {
-			lines, err := b.live(refs, newFilter(LogQuery{ExecutionID: b.execution}, nil))
+			lines, err := b.live(t.Context(), refs, newFilter(LogQuery{ExecutionID: b.execution}, nil))
 			assert.NoError(t, err)
 			got[i] = lines
 		})
@@ -38,9 +39,22 @@ func TestTailsDecodeAFrameOnce(t *testing.T) {
 	_, missing = b.cache.claim(refs)
 	assert.Empty(t, missing, "all tails share the lines")
 
-	some, err := b.live(refs, newFilter(LogQuery{ExecutionID: b.execution, Text: "no line has this"}, nil))
+	some, err := b.live(t.Context(), refs, newFilter(LogQuery{ExecutionID: b.execution, Text: "no line has this"}, nil))
 	require.NoError(t, err)
 	assert.Empty(t, some)
+}
+
+func TestATailEndsWhileAnotherDecodes(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.append(t, b.lines(1, 3)...)
+	refs := b.spool.Since(b.execution, 0)
+	_, missing := b.cache.claim(refs)
+	require.Len(t, missing, 1, "this tail decodes the frame")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := b.live(ctx, refs, newFilter(LogQuery{ExecutionID: b.execution}, nil))
+	require.ErrorIs(t, err, context.Canceled)
 }
 
 func TestCachedFramesAreBounded(t *testing.T) {

@@ -172,7 +172,7 @@ func (t *tail) readLive(ctx context.Context, yield func([]LogLine, error) bool) 
 		f := *t.filter
 		f.after = marks{writer: after}
 		refs = firstRefs(refs, tailPage)
-		lines, err := t.s.live(refs, &f)
+		lines, err := t.s.live(ctx, refs, &f)
 		if isDropped(err) {
 			continue // it was moved to ClickHouse, and the floor has risen
 		}

@@ -25,13 +25,6 @@ USING jsonb_to_recordset(@keys::jsonb) AS k(execution_id uuid, i int, attempt in
 WHERE r.execution_id = k.execution_id AND r.node_index = k.i AND r.attempt = k.attempt
 RETURNING r.*;
 
--- name: LockReservation :one
-SELECT * FROM reservations WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt FOR UPDATE;
-
--- name: ResizeReservation :exec
-UPDATE reservations SET cpu_millis = @cpu_millis, memory_mib = @memory_mib, gpus = @gpus, gpu_type = @gpu_type, pods = @pods
-WHERE execution_id = @execution_id AND node_index = @node_index AND attempt = @attempt;
-
 -- name: DeleteAbandoned :many
 -- Deletes reservations that no process will release: those of ended executions, and expired
 -- ones without a live execution.

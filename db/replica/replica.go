@@ -142,25 +142,6 @@ func (r *Replica) Allow(ctx context.Context, subject uuid.UUID) context.Context 
 	return context.WithValue(ctx, contextKey{}, &request{subject: subject})
 }
 
-// Primary returns a context whose reads use the primary.
-func Primary(ctx context.Context) context.Context {
-	if ctx.Value(contextKey{}) == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, contextKey{}, (*request)(nil))
-}
-
-// Stale reports whether a read of ctx may have come from the replica.
-func Stale(ctx context.Context) bool {
-	q, _ := ctx.Value(contextKey{}).(*request)
-	if q == nil {
-		return false
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.decided && !q.primary
-}
-
 // uses reports whether the next read of ctx uses the replica. The first read decides for all others.
 func (r *Replica) uses(ctx context.Context) bool {
 	q, _ := ctx.Value(contextKey{}).(*request)

@@ -113,7 +113,9 @@ func (ch *cacheLookups) keyValues(ctx context.Context, i int) (map[string]any, e
 		if err != nil {
 			return nil, err
 		}
-		values[in.Name] = ch.pinned(ctx, value, kindOfInput(op, in.Name))
+		if values[in.Name], err = ch.pinned(ctx, value, kindOfInput(op, in.Name)); err != nil {
+			return nil, fmt.Errorf("input %s: %w", in.Name, err)
+		}
 	}
 	if op.Tags != nil {
 		return values, nil // its texts name their sources
@@ -171,30 +173,37 @@ func (ch *cacheLookups) hashes(ctx context.Context, ids map[uuid.UUID]struct{}) 
 	return hashes, nil
 }
 
-// pinned replaces the catalogue entries in value by the hashes of their bytes: a name
-// without a version may refer to other bytes tomorrow.
-func (ch *cacheLookups) pinned(ctx context.Context, value any, kind typeregistry.Kind) any {
+// pinned replaces the catalogue entries in value by the hashes of their bytes: a name without a
+// version may refer to other bytes tomorrow.
+func (ch *cacheLookups) pinned(ctx context.Context, value any, kind typeregistry.Kind) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:
 		if ref, ok := v["$catalogue"].(string); ok && ch.loop.driver.config.Catalogue != nil {
-			if blob, err := ch.loop.driver.config.Catalogue.Blob(ctx, kind, ref); err == nil {
-				return map[string]any{"$file": blob.SHA256}
+			blob, err := ch.loop.driver.config.Catalogue.Blob(ctx, kind, ref)
+			if err != nil {
+				return nil, unlessRefused(fmt.Errorf("%s %q: %w", kind, ref, err))
 			}
-			return v
+			return map[string]any{"$file": blob.SHA256}, nil
 		}
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			out[name] = ch.pinned(ctx, item, kind)
+			var err error
+			if out[name], err = ch.pinned(ctx, item, kind); err != nil {
+				return nil, err
+			}
 		}
-		return out
+		return out, nil
 	case []any:
 		out := make([]any, len(v))
 		for k, item := range v {
-			out[k] = ch.pinned(ctx, item, kind)
+			var err error
+			if out[k], err = ch.pinned(ctx, item, kind); err != nil {
+				return nil, err
+			}
 		}
-		return out
+		return out, nil
 	}
-	return value
+	return value, nil
 }
 
 // contentOf returns the hash of the bytes of a reference; false for a value that is not a

@@ -198,7 +198,11 @@ func (as *attemptSpecs) edges(ctx context.Context, i int, arrivals map[string]*A
 		}
 		files := &attemptInputs{origins: map[*flowforgev1.InputFile]*artifact.Artifact{}}
 		r := &resolver{core: as.loop.driver.core, project: as.loop.row.ProjectID, files: &files.files, origins: files.origins}
-		if _, err := r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(as.loop.operator(i), in.Name)); err != nil {
+		_, err = r.resolve(ctx, value, in.Name, "/"+escapePointer(in.Name), kindOfInput(as.loop.operator(i), in.Name))
+		if isUnreadable(err) {
+			return nil, err
+		}
+		if err != nil {
 			continue // what it names was removed; the attempt reports that
 		}
 		if len(files.files) == 0 {

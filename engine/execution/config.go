@@ -30,7 +30,7 @@ type Launcher interface {
 // Catalogue resolves references in inputs.
 type Catalogue interface {
 	// Exists reports whether ref identifies an entry of kind that a launch may use.
-	Exists(ctx context.Context, kind typeregistry.Kind, ref string) bool
+	Exists(ctx context.Context, kind typeregistry.Kind, ref string) (bool, error)
 	// Pin returns the entry that ref means now, and the reference to its version.
 	Pin(ctx context.Context, kind typeregistry.Kind, ref string) (entry uuid.UUID, pinned string, err error)
 	// Blob returns the bytes behind a catalogue reference ("name@version").

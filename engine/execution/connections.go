@@ -41,10 +41,10 @@ func (r *resolver) connection(ctx context.Context, name, pointer string) (any, e
 	}
 	d, err := connections.Document(auth.AsSystem(ctx), r.project, name)
 	if err != nil {
-		return nil, err
+		return nil, unlessRefused(err)
 	}
 	if err := r.noteUse(ctx, name); err != nil {
-		return nil, err
+		return nil, unlessRefused(err)
 	}
 	fields := maps.Clone(d.Fields)
 	out := map[string]any{"$connection": name, "kind": d.Kind, "fields": fields, "url": d.URL}

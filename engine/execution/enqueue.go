@@ -134,7 +134,9 @@ func (s *waker) wakeForever(ctx context.Context) error {
 			if s.live.wakeLoop(id) {
 				continue
 			}
-			err := db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.requestDrive(ctx, tx, q, id) })
+			err := limited(ctx, hintTimeout, func(ctx context.Context) error {
+				return db.Tx(ctx, s.pool, func(tx pgx.Tx, q *db.Queries) error { return s.requestDrive(ctx, tx, q, id) })
+			})
 			if err != nil && ctx.Err() == nil {
 				s.config.Logger.Warn("wake an execution", "execution", id, "error", err)
 			}

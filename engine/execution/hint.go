@@ -66,7 +66,8 @@ func (s *waker) sendHintsForever(ctx context.Context) error {
 			continue
 		}
 		// Renewals of leases also read the rows, so a lost hint is harmless.
-		if err := s.queries.NotifyDrive(ctx, ids); err != nil && ctx.Err() == nil {
+		err := limited(ctx, hintTimeout, func(ctx context.Context) error { return s.queries.NotifyDrive(ctx, ids) })
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Debug("notify of changes", "error", err)
 		}
 	}
@@ -92,19 +93,18 @@ func (s *Driver) readHintsForever(ctx context.Context, heard *hints) error {
 			return nil
 		case <-heard.signal:
 		}
-		if err := s.loadInLoops(ctx, heard.take()); err != nil && ctx.Err() == nil {
+		err := limited(ctx, hintTimeout, func(ctx context.Context) error { return s.loadInLoops(ctx, heard.take()) })
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Debug("read changes", "error", err)
 		}
 	}
 }
 
-// hintTimeout limits one read of the rows of changed executions.
+// hintTimeout limits one statement that sends or follows hints.
 const hintTimeout = 10 * time.Second
 
 // loadInLoops makes the loops of these executions read what other processes have stored for them.
 func (s *Driver) loadInLoops(ctx context.Context, ids []uuid.UUID) error {
-	ctx, cancel := context.WithTimeout(ctx, hintTimeout)
-	defer cancel()
 	all := s.live.all()
 	leases := make(map[uuid.UUID]leasedLoop, len(ids))
 	for _, id := range ids {

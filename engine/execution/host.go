@@ -13,11 +13,15 @@ import (
 )
 
 // addHost adds the settings that an operator needs on a machine without pods.
-func (as *attemptSpecs) addHost(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
+func (as *attemptSpecs) addHost(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) error {
 	config := as.loop.driver.config
 	for _, s := range op.Host.Secrets {
 		if s.Optional && config.Secrets != nil {
-			if has, err := config.Secrets.Has(auth.AsSystem(ctx), as.loop.row.ProjectID, s.Secret); err == nil && !has {
+			has, err := config.Secrets.Has(auth.AsSystem(ctx), as.loop.row.ProjectID, s.Secret)
+			if err != nil {
+				return unlessRefused(fmt.Errorf("variable %s: %w", s.Name, err))
+			}
+			if !has {
 				continue
 			}
 		}
@@ -27,23 +31,31 @@ func (as *attemptSpecs) addHost(ctx context.Context, spec launcher.Attempt, i in
 	for _, s := range op.Host.Scratch {
 		spec.Scratch = append(spec.Scratch, &flowforgev1.Scratch{Name: s.Name, Path: s.Path})
 	}
+	return nil
 }
 
 // missingVariables returns the variables whose secrets the project does not have. Names with
 // tags are unknown until their task begins, and fail it then.
-func (s *LaunchService) missingVariables(ctx context.Context, v workflow.Version) []apperr.Field {
+func (s *LaunchService) missingVariables(ctx context.Context, v workflow.Version) ([]apperr.Field, error) {
 	if s.config.Cluster || !s.config.HostImages {
-		return nil
+		return nil, nil
 	}
 	var fields []apperr.Field
 	for _, op := range v.Definition.EveryOperator() {
 		for _, variable := range op.Host.Secrets {
-			if variable.Optional || strings.Contains(variable.Secret, "{{") || s.config.Secrets != nil && s.config.Secrets.Exists(ctx, variable.Secret) {
+			if variable.Optional || strings.Contains(variable.Secret, "{{") {
+				continue
+			}
+			exists, err := s.secretExists(ctx, variable.Secret)
+			if err != nil {
+				return nil, fmt.Errorf("find secret %s: %w", variable.Secret, err)
+			}
+			if exists {
 				continue
 			}
 			fields = append(fields, apperr.Field{Path: variable.At, Message: fmt.Sprintf(
 				"Without a cluster, the variable %s gets its value from the FlowForge secret %q, which does not exist in this project. Create it under Secrets.", variable.Name, variable.Secret)})
 		}
 	}
-	return fields
+	return fields, nil
 }

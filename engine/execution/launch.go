@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -17,6 +18,7 @@ import (
 	"github.com/flowforge/flowforge/engine/dag"
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/workflow"
+	"github.com/flowforge/flowforge/typeregistry"
 )
 
 // LaunchService launches executions.
@@ -196,7 +198,17 @@ func (s *LaunchService) checkLaunch(ctx context.Context, r LaunchRequest, v work
 	if values == nil {
 		values = map[string]any{}
 	}
-	inputs, problems := v.Definition.Inputs.CheckAll(values, s.Env(ctx))
+	env := s.Env(ctx)
+	var failed error // a failed lookup does not make a value invalid
+	env.Exists = func(kind typeregistry.Kind, ref string) bool {
+		exists, err := s.exists(ctx, kind, ref)
+		failed = cmp.Or(failed, err)
+		return exists
+	}
+	inputs, problems := v.Definition.Inputs.CheckAll(values, env)
+	if failed != nil {
+		return nil, fmt.Errorf("look up what the inputs refer to: %w", failed)
+	}
 	for _, p := range problems {
 		fields = append(fields, apperr.Field{Path: "inputs." + p.Path, Message: p.Message})
 	}

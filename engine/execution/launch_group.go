@@ -157,7 +157,11 @@ func (s *LaunchService) runnable(ctx context.Context, v workflow.Version, c *com
 	var r runnable
 	r.fields = append(r.fields, s.forecasts.tooLarge(v, v.ProjectID, &r.beyond)...)
 	r.fields = append(r.fields, s.configMaps.withoutCluster(v)...)
-	r.fields = append(r.fields, s.missingVariables(ctx, v)...)
+	missing, err := s.missingVariables(ctx, v)
+	if err != nil {
+		return r, err
+	}
+	r.fields = append(r.fields, missing...)
 	unknown, err := s.unusablePools(ctx, v)
 	if err != nil {
 		return r, err

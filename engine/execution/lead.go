@@ -3,6 +3,7 @@ package execution
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -60,4 +61,12 @@ func (s *Driver) holdsTerm(ctx context.Context, q *db.Queries) error {
 		return errFenced
 	}
 	return nil
+}
+
+// limited calls f with a time limit. The loops of Follow and Lead serve all executions, so a
+// connection that hangs must not stop them.
+func limited(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f(ctx)
 }

@@ -66,13 +66,18 @@ func (me *metrics) gather(ctx context.Context) error {
 				return err
 			}
 		}
-		var err error
+		inputs, err := me.ownInputs(ctx, i)
+		if err != nil {
+			return err
+		}
+		scope := me.loop.values.within(ctx, i, inputs)
 		switch {
 		case state.Ended():
-			err = me.emit(me.atEnd(ctx, i, began), n.op.Metrics, i, *n.finishedAt, nil)
+			me.addEnd(scope, i, began)
+			err = me.emit(scope, n.op.Metrics, i, *n.finishedAt, nil)
 			delete(me.firstBegins, i)
 		case row.FromState != dag.Running && n.startedAt != nil:
-			err = me.emit(me.loop.values.within(ctx, i, me.ownInputs(ctx, i)), n.op.Metrics, i, began, &began)
+			err = me.emit(scope, n.op.Metrics, i, began, &began)
 		}
 		if err != nil {
 			return err
@@ -124,9 +129,9 @@ func (me *metrics) nodesWithMetrics() []int {
 }
 
 // ownInputs returns the inputs of the template that node i runs.
-func (me *metrics) ownInputs(ctx context.Context, i int) map[string]any {
+func (me *metrics) ownInputs(ctx context.Context, i int) (map[string]any, error) {
 	if n := &me.loop.nodes[i]; n.op.Graph != "" && n.inputs != nil {
-		return n.inputs
+		return n.inputs, nil
 	}
 	return me.loop.values.inputValues(ctx, i)
 }
@@ -179,11 +184,10 @@ func (me *metrics) firstBegin(ctx context.Context, i int) (time.Time, error) {
 	return *me.loop.nodes[i].startedAt, nil
 }
 
-// atEnd is the scope of the metrics of node i, which has ended: besides the tags of its
-// other texts, how it ended. The zero time means that it never began.
-func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope {
+// addEnd adds to the scope of node i, which has ended, how it ended. The zero time means that it
+// never began.
+func (me *metrics) addEnd(p *tagScope, i int, began time.Time) {
 	n := &me.loop.nodes[i]
-	p := me.loop.values.within(ctx, i, me.ownInputs(ctx, i))
 	var ran time.Duration
 	if !began.IsZero() {
 		ran = n.finishedAt.Sub(began)
@@ -203,7 +207,6 @@ func (me *metrics) atEnd(ctx context.Context, i int, began time.Time) *tagScope 
 			p.ended["outputs.parameters."+name] = textOf(v)
 		}
 	}
-	return p
 }
 
 // atRunEnd is the scope of the metrics of the execution, which ends with the batch.

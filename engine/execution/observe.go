@@ -276,7 +276,8 @@ func (s *Supervisor) endObserved(ctx context.Context) error {
 		}
 		list, _ := s.ends.due(s.now())
 		for _, e := range list {
-			if err := s.applyObserved(ctx, e); err != nil && ctx.Err() == nil {
+			err := limited(ctx, reconcileTimeout, func(ctx context.Context) error { return s.applyObserved(ctx, e) })
+			if err != nil && ctx.Err() == nil {
 				s.config.Logger.Warn("apply the observed end of an attempt", "execution", e.id.execution, "node", e.id.Node, "error", err)
 				e.due = s.now().Add(observedRetry)
 				s.ends.put(e)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/data/artifact"
 	"github.com/flowforge/flowforge/engine/execution/stored"
 	"github.com/flowforge/flowforge/engine/workflow"
@@ -214,11 +213,8 @@ func metadataOf(out output) (map[string]any, error) {
 // folder the bytes of every file, must have arrived in the project.
 func (ao *artifactOutputs) publish(ctx context.Context, i int, declared workflow.OperatorOutput, t *typeregistry.Type, out output) (*artifact.New, error) {
 	blob, err := ao.loop.driver.artifacts.Blob(ctx, ao.loop.row.ProjectID, out.SHA256, out.MediaType)
-	if apperr.Is(err, apperr.Unavailable) {
-		return nil, &readError{err}
-	}
 	if err != nil {
-		return nil, fmt.Errorf("its bytes have not arrived: %w", err)
+		return nil, unlessRefused(fmt.Errorf("its bytes have not arrived: %w", err))
 	}
 	id, err := artifact.NewID()
 	if err != nil {

@@ -43,8 +43,10 @@ func (s *Driver) renewLeases(ctx context.Context) error {
 	}
 }
 
+// renewOnce leaves time for another try within the lease: a connection that hangs must not cost all
+// loops of this process their leases.
 func (s *Driver) renewOnce(ctx context.Context) error {
-	return s.renew(ctx, s.live.all())
+	return limited(ctx, s.config.Timing.Lease/leaseRenewals, func(ctx context.Context) error { return s.renew(ctx, s.live.all()) })
 }
 
 // renew renews the leases of loops, and forwards changes in their rows.
@@ -135,7 +137,8 @@ func (s *Driver) missingForever(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := s.findMissing(ctx, misses); err != nil && ctx.Err() == nil {
+		err := limited(ctx, s.config.Timing.Missing, func(ctx context.Context) error { return s.findMissing(ctx, misses) })
+		if err != nil && ctx.Err() == nil {
 			clear(misses) // no list, so no attempt is missing from it
 			s.config.Logger.Warn("find lost attempts", "error", err)
 		}

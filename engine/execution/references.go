@@ -19,29 +19,58 @@ const blobPrefix = "sha256:"
 // ("sha256:<hex>"), an entry of the catalogue, all of that project, a secret or a
 // connection. It is the Exists of a typeregistry.Env.
 func (s *LaunchService) References(ctx context.Context) func(typeregistry.Kind, string) bool {
-	subject, _ := auth.SubjectOf(ctx)
 	return func(kind typeregistry.Kind, ref string) bool {
-		if kind == typeregistry.KindSecret {
-			return s.config.Secrets != nil && s.config.Secrets.Exists(ctx, ref)
-		}
-		if kind == typeregistry.KindConnection {
-			of, name, _ := strings.Cut(ref, ":") // typeregistry.ConnectionRef
-			return s.config.Connections != nil && s.config.Connections.Exists(ctx, of, name)
-		}
-		if hash, ok := strings.CutPrefix(ref, blobPrefix); ok {
-			mediaType := ""
-			if kind == typeregistry.KindDirectory {
-				mediaType = artifact.DirectoryMediaType
-			}
-			_, err := s.artifacts.Blob(ctx, subject.ProjectID, hash, mediaType)
-			return err == nil
-		}
-		if id, err := uuid.Parse(ref); err == nil {
-			a, err := s.artifacts.Get(ctx, id)
-			return err == nil && a.ProjectID == subject.ProjectID && servesAs(a, kind)
-		}
-		return s.config.Catalogue != nil && s.config.Catalogue.Exists(ctx, kind, ref)
+		exists, err := s.exists(ctx, kind, ref)
+		return exists && err == nil
 	}
+}
+
+// exists is References with the error of a lookup that failed, and so does not tell whether the
+// reference exists.
+func (s *LaunchService) exists(ctx context.Context, kind typeregistry.Kind, ref string) (bool, error) {
+	subject, _ := auth.SubjectOf(ctx)
+	switch kind {
+	case typeregistry.KindSecret:
+		return s.secretExists(ctx, ref)
+	case typeregistry.KindConnection:
+		of, name, _ := strings.Cut(ref, ":") // typeregistry.ConnectionRef
+		if s.config.Connections == nil {
+			return false, nil
+		}
+		return s.config.Connections.Exists(ctx, of, name)
+	default:
+	}
+	if hash, ok := strings.CutPrefix(ref, blobPrefix); ok {
+		mediaType := ""
+		if kind == typeregistry.KindDirectory {
+			mediaType = artifact.DirectoryMediaType
+		}
+		_, err := s.artifacts.Blob(ctx, subject.ProjectID, hash, mediaType)
+		return err == nil, onlyUnreadable(err)
+	}
+	if id, err := uuid.Parse(ref); err == nil {
+		a, err := s.artifacts.Get(ctx, id)
+		return err == nil && a.ProjectID == subject.ProjectID && servesAs(a, kind), onlyUnreadable(err)
+	}
+	if s.config.Catalogue == nil {
+		return false, nil
+	}
+	return s.config.Catalogue.Exists(ctx, kind, ref)
+}
+
+func (s *LaunchService) secretExists(ctx context.Context, name string) (bool, error) {
+	if s.config.Secrets == nil {
+		return false, nil
+	}
+	return s.config.Secrets.Exists(ctx, name)
+}
+
+// onlyUnreadable returns err if the read may succeed later, and nil if it was refused.
+func onlyUnreadable(err error) error {
+	if err = unlessRefused(err); isUnreadable(err) {
+		return err
+	}
+	return nil
 }
 
 // Env returns the environment of checks of inputs for a launch by the caller of ctx.

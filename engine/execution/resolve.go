@@ -101,7 +101,7 @@ func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry
 			err = apperr.New(apperr.NotFound, "There is no artifact %s.", id)
 		}
 		if err != nil {
-			return BlobRef{}, nil, false, fmt.Errorf("artifact %s: %w", id, err)
+			return BlobRef{}, nil, false, unlessRefused(fmt.Errorf("artifact %s: %w", id, err))
 		}
 		return BlobRef{SHA256: a.SHA256, Size: a.Size, MediaType: a.MediaType, Filename: a.Filename}, &a, true, nil
 	}
@@ -111,15 +111,15 @@ func (r *resolver) blob(ctx context.Context, v map[string]any, kind typeregistry
 		blob.MediaType, _ = v["media_type"].(string)
 		stored, err := r.core.artifacts.Blob(ctx, r.project, hash, blob.MediaType)
 		blob.Size = stored.Size
-		return blob, nil, err == nil, err
+		return blob, nil, err == nil, unlessRefused(err)
 	}
 	if ref, ok := v["$catalogue"].(string); ok && r.core.config.Catalogue != nil {
 		blob, err := r.core.config.Catalogue.Blob(ctx, kind, ref)
 		if err != nil {
-			return BlobRef{}, nil, false, fmt.Errorf("%s %q: %w", kind, ref, err)
+			return BlobRef{}, nil, false, unlessRefused(fmt.Errorf("%s %q: %w", kind, ref, err))
 		}
 		_, err = r.core.artifacts.Blob(ctx, r.project, blob.SHA256, blob.MediaType)
-		return blob, nil, err == nil, err
+		return blob, nil, err == nil, unlessRefused(err)
 	}
 	return BlobRef{}, nil, false, nil
 }

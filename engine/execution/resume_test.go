@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,16 @@ func (b *testBundle) keepFiles() {
 		}
 		return &flowforgev1.Output{Name: name, Filename: name, Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{Sha256: blob.SHA256, Size: blob.Size}}}
 	}
+}
+
+// hasBytes checks that the store has undamaged bytes.
+func (b *testBundle) hasBytes(hash string) {
+	b.t.Helper()
+	r, err := b.artifacts.Store().Open(b.ctx, hash)
+	require.NoError(b.t, err)
+	defer r.Close()
+	_, err = io.Copy(io.Discard, r)
+	require.NoError(b.t, err)
 }
 
 // chain has a node that fails until the file flag exists.

@@ -81,7 +81,7 @@ func TestReusedResultsOutliveTheirExecution(t *testing.T) {
 	id := uuid.MustParse(next.Outputs["data"].(map[string]any)["$artifact"].(string))
 	a, err := b.artifacts.Get(b.ctx, id)
 	require.NoError(t, err)
-	require.NoError(t, artifact.Verify(b.ctx, b.artifacts.Store(), a.SHA256), "the bytes are there")
+	b.hasBytes(a.SHA256)
 	_, _, err = b.engine.Resumption.Resume(b.ctx, execution.ResumeRequest{Of: first.ID})
 	require.Error(t, err)
 }

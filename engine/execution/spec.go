@@ -52,9 +52,11 @@ func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, err
 	var before []string
 	if err == nil && (as.loop.nodes[i].attempt > 1 || as.runsAgain(i)) {
 		saved, err = as.loop.driver.savedFolder(ctx, as.loop.id, i)
+		err = unlessRefused(err)
 	}
 	if err == nil && as.runsAgain(i) {
 		before, err = as.loop.driver.checkpointsBefore(ctx, *as.loop.nodes[i].origin)
+		err = unlessRefused(err)
 	}
 	if err != nil {
 		return nil, err
@@ -96,7 +98,9 @@ func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, err
 		WorkflowId:          as.loop.row.WorkflowID.String(),
 		Resources:           as.resources(i),
 	}
-	as.place(ctx, spec, i, op)
+	if err := as.place(ctx, spec, i, op); err != nil {
+		return nil, err
+	}
 	if op.Polls() {
 		spec.Poll = int32(as.loop.sensors.polling(i).Polls + 1) //nolint:gosec // a count
 	}
@@ -108,16 +112,17 @@ func (as *attemptSpecs) build(ctx context.Context, i int) (launcher.Attempt, err
 }
 
 // place sets where the attempt of node i runs: in a pool, as pods, or on this machine.
-func (as *attemptSpecs) place(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) {
+func (as *attemptSpecs) place(ctx context.Context, spec launcher.Attempt, i int, op *workflow.Operator) error {
 	config := as.loop.driver.config
 	if op.Pool != "" {
 		spec.Pool, spec.PoolLabels, spec.Priority = op.Pool, op.PoolLabels, as.loop.row.Priority
-		return
-	}
-	if !config.Cluster {
-		as.addHost(ctx, spec, i, op)
+		return nil
 	}
 	spec.StoreDir = config.StoreDir
+	if config.Cluster {
+		return nil
+	}
+	return as.addHost(ctx, spec, i, op)
 }
 
 // scope returns the current attempt of node i.

@@ -260,7 +260,7 @@ func nodesOf(attempts []launcher.Attempt) []int {
 // unreadySpec records that the inputs of node i cannot be read, and reports whether the
 // problem is temporary. The end of ctx is: the next loop starts the attempt.
 func (la *launches) unreadySpec(ctx context.Context, i int, err error) bool {
-	if !apperr.Is(err, apperr.Unavailable) && ctx.Err() == nil {
+	if !isUnreadable(err) && !apperr.Is(err, apperr.Unavailable) && ctx.Err() == nil {
 		return false
 	}
 	la.loop.driver.config.Logger.Warn("gather what an attempt needs", "execution", la.loop.id, "node", i, "error", err)

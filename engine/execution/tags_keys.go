@@ -143,7 +143,7 @@ func (p *tagScope) filesOf(id uuid.UUID) ([]artifact.Entry, error) {
 	}
 	a, err := l.driver.artifacts.Get(p.ctx, id)
 	if err != nil {
-		return nil, &readError{fmt.Errorf("read artifact %s: %w", id, err)}
+		return nil, unlessRefused(fmt.Errorf("read artifact %s: %w", id, err))
 	}
 	return p.listed(a.SHA256, a.Size, a.MediaType)
 }
@@ -154,7 +154,7 @@ func (p *tagScope) listed(hash string, size int64, mediaType string) ([]artifact
 	}
 	r, err := p.loop.driver.artifacts.OpenBlob(p.ctx, p.loop.row.ProjectID, hash)
 	if err != nil {
-		return nil, &readError{fmt.Errorf("read the folder %s: %w", hash, err)}
+		return nil, unlessRefused(fmt.Errorf("read the folder %s: %w", hash, err))
 	}
 	defer r.Close()
 	folder, err := artifact.ReadDirectory(r)
@@ -170,7 +170,7 @@ func (p *tagScope) folderOf(files map[string]artifact.Entry, name string) (any, 
 	slices.SortFunc(folder.Entries, func(a, b artifact.Entry) int { return strings.Compare(a.Path, b.Path) })
 	blob, err := p.loop.driver.artifacts.Compose(p.ctx, p.loop.row.ProjectID, folder)
 	if err != nil {
-		return nil, &readError{fmt.Errorf("compose the folder %s: %w", name, err)}
+		return nil, unlessRefused(fmt.Errorf("compose the folder %s: %w", name, err))
 	}
 	return map[string]any{"$file": blob.SHA256, "name": name, "media_type": artifact.DirectoryMediaType}, nil
 }

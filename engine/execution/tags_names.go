@@ -255,10 +255,17 @@ func (p *tagScope) globalTag(rest string) (any, bool) {
 			continue
 		}
 		for _, o := range n.op.Outputs {
-			if o.Global == "" || l.values.globalName(p.ctx, i, o.Global) != rest {
+			if o.Global == "" {
 				continue
 			}
-			if err := l.values.loadOutputs(p.ctx, []int{i}); err != nil {
+			name, err := l.values.globalName(p.ctx, i, o.Global)
+			if err == nil && name != rest {
+				continue
+			}
+			if err == nil {
+				err = l.values.loadOutputs(p.ctx, []int{i})
+			}
+			if err != nil {
 				p.broken = err
 				return nil, false
 			}
@@ -277,18 +284,26 @@ func (vs *nodeValues) hasOwnOutputs(i int) bool {
 	return (state == dag.Succeeded || state == dag.Failed) && !vs.loop.groups.fansOut(i)
 }
 
-// globalName is the global name of an output of node i with its tags replaced.
-func (vs *nodeValues) globalName(ctx context.Context, i int, name string) string {
+// globalName is the global name of an output of node i with its tags replaced. It fails only with a
+// readError.
+func (vs *nodeValues) globalName(ctx context.Context, i int, name string) (string, error) {
 	if !strings.Contains(name, "{{") || vs.naming {
-		return name // the inputs of a node may read global outputs themselves
+		return name, nil // the inputs of a node may read global outputs themselves
 	}
 	vs.naming = true
 	defer func() { vs.naming = false }()
-	text, err := vs.within(ctx, i, vs.inputValues(ctx, i)).text(name, false)
+	inputs, err := vs.inputValues(ctx, i)
 	if err != nil {
-		return name
+		return "", err
 	}
-	return text
+	text, err := vs.within(ctx, i, inputs).text(name, false)
+	switch {
+	case isUnreadable(err):
+		return "", err
+	case err != nil:
+		return name, nil // its tags have no value
+	}
+	return text, nil
 }
 
 // timeFormat formats one part of a time by a letter of strftime.

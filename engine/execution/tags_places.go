@@ -99,5 +99,5 @@ func (as *attemptSpecs) bucketSecret(ctx context.Context, name string) (string, 
 	if apperr.Is(err, apperr.NotFound) {
 		return "", missing
 	}
-	return value, err
+	return value, unlessRefused(err)
 }

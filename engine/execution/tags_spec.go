@@ -214,7 +214,11 @@ func (ao *artifactOutputs) ownValues(ctx context.Context, i int, values map[stri
 			continue
 		}
 		if p == nil {
-			p = ao.loop.values.within(ctx, i, ao.loop.values.inputValues(ctx, i))
+			inputs, err := ao.loop.values.inputValues(ctx, i)
+			if ao.loop.cannotRead(err) {
+				return nil
+			}
+			p = ao.loop.values.within(ctx, i, inputs)
 		}
 		v, ok, err := p.unwritten(o)
 		if ao.loop.cannotRead(err) {
@@ -239,15 +243,20 @@ func (p *tagScope) unwritten(o workflow.OperatorOutput) (any, bool, error) {
 	return text, err == nil, err
 }
 
-// inputValues returns the inputs of node i, as far as they can be computed.
-func (vs *nodeValues) inputValues(ctx context.Context, i int) map[string]any {
+// inputValues returns the inputs of node i, as far as they can be computed. It fails only with a
+// readError.
+func (vs *nodeValues) inputValues(ctx context.Context, i int) (map[string]any, error) {
 	values := map[string]any{}
 	for _, in := range vs.loop.operator(i).Inputs {
-		if v, err := vs.typedWith(ctx, i, in, values); err == nil && v != nil {
+		v, err := vs.typedWith(ctx, i, in, values)
+		if isUnreadable(err) {
+			return nil, err
+		}
+		if err == nil && v != nil {
 			values[in.Name] = v
 		}
 	}
-	return values
+	return values, nil
 }
 
 // attemptEnvironment is environment for an operator whose tags are replaced.

@@ -277,7 +277,7 @@ func (vs *nodeValues) loadOutputs(ctx context.Context, nodes []int) error {
 	}
 	rows, err := vs.loop.driver.queries.NodeOutputs(ctx, vs.loop.id, missing)
 	if err != nil {
-		return &readError{err}
+		return &readError{fmt.Errorf("load outputs: %w", err)}
 	}
 	for _, r := range rows {
 		vs.outputs[int(r.NodeIndex)] = stored.Object(r.Outputs)
@@ -288,8 +288,17 @@ func (vs *nodeValues) loadOutputs(ctx context.Context, nodes []int) error {
 // readError means that data of a node is temporarily unreadable.
 type readError struct{ err error }
 
-func (e *readError) Error() string { return "load outputs: " + e.err.Error() }
+func (e *readError) Error() string { return e.err.Error() }
 func (e *readError) Unwrap() error { return e.err }
+
+// unlessRefused returns err as a readError unless it has a code that says what is wrong with the
+// request, such as NotFound: the database or a service failed, and the same read may succeed later.
+func unlessRefused(err error) error {
+	if apperr.Is(err, apperr.Unavailable) || apperr.Is(err, apperr.Internal) {
+		return &readError{err}
+	}
+	return err
+}
 
 func isUnreadable(err error) bool {
 	_, is := errors.AsType[*readError](err)

@@ -109,7 +109,8 @@ func (h *hub) notifyWatchers(key uuid.UUID) {
 type WatchService struct{ *core }
 
 // Watch returns hints that the execution changed, in any process; it closes when ctx ends.
-// Read after subscribing, then after each hint.
+// Read after subscribing, then after each hint. It returns NotFound for a caller who may not read
+// the execution.
 func (s *WatchService) Watch(ctx context.Context, id uuid.UUID) (<-chan struct{}, error) {
 	row, err := s.rows.Execution(ctx, id)
 	if err != nil {
@@ -173,7 +174,8 @@ func (s *WatchService) announceForever(ctx context.Context) error {
 		if len(ids) == 0 {
 			continue
 		}
-		if err := s.queries.NotifyChanged(ctx, s.owner, ids); err != nil && ctx.Err() == nil {
+		err := limited(ctx, hintTimeout, func(ctx context.Context) error { return s.queries.NotifyChanged(ctx, s.owner, ids) })
+		if err != nil && ctx.Err() == nil {
 			s.config.Logger.Debug("announce changes", "error", err)
 		}
 	}
@@ -233,7 +235,7 @@ func (s *WatchService) pollForever(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		if err := s.poll(ctx); err != nil && ctx.Err() == nil {
+		if err := limited(ctx, hintTimeout, s.poll); err != nil && ctx.Err() == nil {
 			s.config.Logger.Debug("poll for changes", "error", err)
 		}
 	}

@@ -65,7 +65,7 @@ func TestExpressionsAreSharedByMany(t *testing.T) {
 				if ok, err := e.Bool(values); err != nil || !ok {
 					t.Errorf("got %v, %v", ok, err)
 				}
-				if text, err := scope().Render(tpl); err != nil || text != "debian DEBIAN" {
+				if text, err := scope().render(tpl, newMeter(), 0); err != nil || text != "debian DEBIAN" {
 					t.Errorf("got %q, %v", text, err)
 				}
 			}

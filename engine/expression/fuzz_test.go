@@ -112,13 +112,13 @@ func FuzzTemplate(f *testing.F) {
 			t.Errorf("its parts are %q", b.String())
 		}
 		s := scope()
-		if got, err := s.Render(tpl); err != nil {
+		if got, err := s.render(tpl, newMeter(), 0); err != nil {
 			checkError(t, err)
 		} else if len(got) > MaxRendered {
 			t.Errorf("%d bytes", len(got))
 		}
 		s.Partial = true
-		if _, err := s.Render(tpl); err != nil {
+		if _, err := s.render(tpl, newMeter(), 0); err != nil {
 			checkError(t, err)
 		}
 		got, err := s.RenderValue(map[string]any{"a": []any{text}})

@@ -156,12 +156,6 @@ type Scope struct {
 	Foreign func(name string) bool
 }
 
-// Render replaces the tags of t. An unknown name is an error that names it, and
-// that holds an [UnknownError], unless the scope is partial.
-func (s Scope) Render(t *Template) (string, error) {
-	return s.render(t, newMeter(), 0)
-}
-
 // RenderString replaces the tags of text.
 func (s Scope) RenderString(text string) (string, error) {
 	return s.renderString(text, newMeter(), 0)

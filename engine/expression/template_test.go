@@ -321,7 +321,7 @@ func TestTextWithoutTagsIsUnchanged(t *testing.T) {
 				t.Skip("it has an expression")
 			}
 		}
-		if got, err := s.Render(tpl); err != nil || got != text {
+		if got, err := s.render(tpl, newMeter(), 0); err != nil || got != text {
 			t.Fatalf("%q became %q, %v", text, got, err)
 		}
 	})

@@ -14,7 +14,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/engine/workflow"
 )
 
@@ -226,15 +225,6 @@ func (r *reader) texts(path string, v any) map[string]string {
 		out[name] = r.text(path+"."+name, item)
 	}
 	return out
-}
-
-// Request returns the body of POST /api/v1/executions.
-func (f File) Request() ([]byte, error) {
-	body, err := json.Marshal(f.fields(false))
-	if err != nil {
-		return nil, apperr.New(apperr.Invalid, "The inputs cannot be written as JSON.")
-	}
-	return body, nil
 }
 
 // field is a key of a document with its value.

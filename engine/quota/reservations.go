@@ -131,35 +131,6 @@ func amountOf(r db.Reservation) fair.Amount {
 	}
 }
 
-// Resize changes the amount of a live reservation in the caller's transaction, or
-// returns why it cannot grow. It returns NotFound for a reservation that no longer
-// exists.
-func (r *Reservations) Resize(ctx context.Context, q *db.Queries, project uuid.UUID, slot Slot, to fair.Amount) (*fair.Reason, error) {
-	l, err := r.levels.lock(ctx, q, project)
-	if err != nil {
-		return nil, err
-	}
-	row, err := q.LockReservation(ctx, slot.Execution, int32(slot.Node), int32(slot.Attempt)) //nolint:gosec // small numbers
-	if db.IsNoRows(err) {
-		return nil, apperr.New(apperr.NotFound, "The attempt has no reservation.")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock a reservation: %w", err)
-	}
-	reason, err := l.charge(ctx, to.Vector().Minus(amountOf(row).Vector()))
-	if err != nil || reason != nil {
-		return reason, err
-	}
-	err = q.ResizeReservation(ctx, db.ResizeReservationParams{
-		CpuMillis: int32(to.CPUMillis), MemoryMib: int32(to.MemoryMiB), Gpus: int32(to.GPUs), GpuType: to.GPUType, Pods: int32(to.Pods), //nolint:gosec // amounts fit
-		ExecutionID: slot.Execution, NodeIndex: int32(slot.Node), Attempt: int32(slot.Attempt), //nolint:gosec // small numbers
-	})
-	if err != nil {
-		return nil, fmt.Errorf("resize a reservation: %w", err)
-	}
-	return nil, nil //nolint:nilnil // nil means that it fits
-}
-
 // heldReservations returns all live reservations, of any server.
 func heldReservations(ctx context.Context, q *db.Queries) ([]fair.Held, error) {
 	rows, err := q.ListReservations(ctx)

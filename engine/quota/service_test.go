@@ -75,37 +75,6 @@ func TestALimitHoldsFromItsCommitOn(t *testing.T) {
 	require.Equal(t, 1, b.release(project, quota.Slot{Execution: e, Node: 0, Attempt: 1}), "a release is always possible")
 }
 
-func TestResize(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	team, project := b.project("vision")
-	b.limit(team, fair.Vector{fair.CPU: 4000}, nil)
-	e := uuid.New()
-	slot := quota.Slot{Execution: e, Node: 0, Attempt: 1}
-	require.Nil(t, b.reserve(grant(project, e, 0, fair.Amount{CPUMillis: 3000})))
-	resize := func(slot quota.Slot, cpu int) (reason *fair.Reason, err error) {
-		err = b.tx(func(q *db.Queries) error {
-			reason, err = b.Reservations.Resize(b.ctx, q, project, slot, fair.Amount{CPUMillis: cpu, Pods: 1})
-			return err
-		})
-		return reason, err
-	}
-	reason, err := resize(slot, 5000)
-	require.NoError(t, err)
-	require.NotNil(t, reason)
-	reason, err = resize(slot, 4000)
-	require.NoError(t, err)
-	require.Nil(t, reason)
-	require.Equal(t, fair.Vector{fair.CPU: 4000, fair.Pods: 1}, b.used(team))
-	reason, err = resize(slot, 500)
-	require.NoError(t, err)
-	require.Nil(t, reason)
-	_, err = resize(quota.Slot{Execution: e, Node: 7, Attempt: 1}, 1)
-	require.True(t, apperr.Is(err, apperr.NotFound))
-	require.Equal(t, 1, b.release(project, slot))
-	require.Empty(t, b.used(team))
-}
-
 func TestACrashBeforeTheCommitLeavesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -43,8 +43,8 @@ type soak struct {
 	allowed map[uuid.UUID]fair.Vector // the ceiling, or what was in use when it was lowered
 }
 
-// TestSoak runs reservations, releases, resizes, crashes and limit changes of 64
-// schedulers at random. No level is ever above its limit, except by reservations from
+// TestSoak runs reservations, releases, crashes and limit changes of 64 schedulers
+// at random. No level is ever above its limit, except by reservations from
 // before the limit was lowered; counters always equal the reservations; and the
 // reservations of crashed holders are released once their leases have expired.
 func TestSoak(t *testing.T) {
@@ -128,10 +128,8 @@ func (s *soak) schedule(ctx context.Context, rng *rand.Rand) {
 		switch n := rng.IntN(100); {
 		case n < 50:
 			held, err = s.reserveSome(service, rng, project, held)
-		case n < 85:
-			held, err = s.releaseSome(service, rng, project, held)
 		case n < 95:
-			err = s.resizeOne(service, rng, project, held)
+			held, err = s.releaseSome(service, rng, project, held)
 		case n < 99 || rng.IntN(3) > 0: // the holder dies: these are never released
 			s.crashed.Add(1)
 			held, project = nil, s.projects[rng.IntN(len(s.projects))]
@@ -215,25 +213,6 @@ func (s *soak) releaseSome(service *quota.Service, rng *rand.Rand, project uuid.
 		return held, nil
 	}
 	return held[n:], nil
-}
-
-func (s *soak) resizeOne(service *quota.Service, rng *rand.Rand, project uuid.UUID, held []quota.Slot) error {
-	if len(held) == 0 {
-		return nil
-	}
-	slot := held[rng.IntN(len(held))]
-	s.left.Add(-1)
-	err := s.transact(func(q *db.Queries) error {
-		_, err := service.Reservations.Resize(s.ctx, q, project, slot, fair.Amount{CPUMillis: 100 * (1 + rng.IntN(30)), Pods: 1})
-		if err != nil {
-			return err
-		}
-		return s.crash(rng)
-	})
-	if err != nil && err.Error() == "The attempt has no reservation." {
-		return nil // its lease expired, or it was already released
-	}
-	return err
 }
 
 // changeLimit sets a new limit, under the lock, so that an audit sees limit and use at

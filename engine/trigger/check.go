@@ -36,7 +36,11 @@ type checked struct {
 func (s *Service) check(ctx context.Context, subject auth.Subject, sp Spec) (checked, error) {
 	fields := sp.foreign()
 	sp.fill()
-	fields = append(fields, append(sp.problems(), s.checkObjects(ctx, &sp)...)...)
+	absent, err := s.checkObjects(ctx, &sp)
+	if err != nil {
+		return checked{}, err
+	}
+	fields = append(fields, append(sp.problems(), absent...)...)
 	if sp.Inputs == nil {
 		sp.Inputs = map[string]any{}
 	}
@@ -128,7 +132,7 @@ func executionProblems(sources, ends []string, refuse refuser) {
 
 // checkObjects checks that the secrets and the connections of conditions exist, and that the subject
 // may use the connections.
-func (s *Service) checkObjects(ctx context.Context, sp *Spec) (fields []apperr.Field) {
+func (s *Service) checkObjects(ctx context.Context, sp *Spec) (fields []apperr.Field, err error) {
 	refuse := func(field, format string, args ...any) {
 		fields = append(fields, apperr.Field{Path: field, Message: fmt.Sprintf(format, args...)})
 	}
@@ -137,8 +141,14 @@ func (s *Service) checkObjects(ctx context.Context, sp *Spec) (fields []apperr.F
 		if sp.Kind == OnAll {
 			at = fmt.Sprintf("all.%d.", i)
 		}
-		if c.Secret != "" && !s.config.Secrets.Exists(ctx, c.Secret) {
-			refuse(at+"secret", "There is no secret called %q in this project.", c.Secret)
+		if c.Secret != "" {
+			exists, err := s.config.Secrets.Exists(ctx, c.Secret)
+			if err != nil {
+				return nil, fmt.Errorf("find secret %s: %w", c.Secret, err)
+			}
+			if !exists {
+				refuse(at+"secret", "There is no secret called %q in this project.", c.Secret)
+			}
 		}
 		var kind, name, field string
 		switch {
@@ -147,11 +157,18 @@ func (s *Service) checkObjects(ctx context.Context, sp *Spec) (fields []apperr.F
 		case c.S3 != nil:
 			kind, name, field = connection.S3, c.S3.Connection, "s3.connection"
 		}
-		if name != "" && !s.config.Connections.Exists(ctx, kind, name) {
+		if name == "" {
+			continue
+		}
+		exists, err := s.config.Connections.Exists(ctx, kind, name)
+		if err != nil {
+			return nil, fmt.Errorf("find connection %s: %w", name, err)
+		}
+		if !exists {
 			refuse(at+field, "There is no connection %q of the kind %s in this project that you may use.", name, kind)
 		}
 	}
-	return fields
+	return fields, nil
 }
 
 // checkTarget checks the workflow to launch, and the inputs that do not depend on the event.

@@ -28,7 +28,7 @@ type secrets struct{ err *error }
 
 const signing = "a signing secret of the tests"
 
-func (secrets) Exists(_ context.Context, name string) bool { return name == "hook" }
+func (secrets) Exists(_ context.Context, name string) (bool, error) { return name == "hook", nil }
 
 func (s secrets) Reveal(_ context.Context, _ uuid.UUID, name string) (string, error) {
 	if *s.err != nil {

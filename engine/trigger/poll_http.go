@@ -187,7 +187,11 @@ func (p *poll) connection(ctx context.Context, kind, name string) (opened, error
 	if err != nil {
 		return opened{}, err
 	}
-	if !p.config.Connections.Exists(owner, kind, name) {
+	exists, err := p.config.Connections.Exists(owner, kind, name)
+	if err != nil {
+		return opened{}, fmt.Errorf("find connection %s: %w", name, err)
+	}
+	if !exists {
 		return opened{}, apperr.New(apperr.NotFound, "There is no connection %q of the kind %s in this project that %s may use.", name, kind, p.row.OwnerName)
 	}
 	d, err := p.config.Connections.Document(ctx, p.row.ProjectID, name)

@@ -35,13 +35,13 @@ type Executions interface {
 
 // Secrets are the secrets with which senders of webhooks sign.
 type Secrets interface {
-	Exists(ctx context.Context, name string) bool
+	Exists(ctx context.Context, name string) (bool, error)
 	Reveal(ctx context.Context, project uuid.UUID, name string) (string, error)
 }
 
 // Connections are the connections with which triggers poll.
 type Connections interface {
-	Exists(ctx context.Context, kind, name string) bool
+	Exists(ctx context.Context, kind, name string) (bool, error)
 	Document(ctx context.Context, project uuid.UUID, name string) (connection.Document, error)
 	Reveal(ctx context.Context, project uuid.UUID, name, field string) (string, error)
 }

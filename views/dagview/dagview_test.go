@@ -146,9 +146,6 @@ func TestPaint(t *testing.T) {
 	if got := pic.Boxes[2].Lines[0].Class; got != "edge edge-off" {
 		t.Errorf("the line into the skipped node has class %q", got)
 	}
-	if got := fmt.Sprint(p.Touched([]int{1})); got != "[1 3]" {
-		t.Errorf("a change of left redraws %s, want itself and join", got)
-	}
 }
 
 func TestGroupLabelsItsStates(t *testing.T) {

@@ -116,21 +116,6 @@ func (p Painter) Picture(label string) Picture {
 	return pic
 }
 
-// Touched returns the boxes to redraw when items change: their own and those of their
-// dependents, whose lines change.
-func (p Painter) Touched(items []int) []int {
-	var boxes []int
-	for _, i := range items {
-		b := p.Drawing.Owner[i]
-		boxes = append(boxes, b)
-		for _, l := range p.Drawing.Outgoing[b] {
-			boxes = append(boxes, p.Drawing.Lines[l].To)
-		}
-	}
-	slices.Sort(boxes)
-	return slices.Compact(boxes)
-}
-
 // Shape paints one box.
 func (p Painter) Shape(b int) Shape {
 	box := p.Drawing.Boxes[b]

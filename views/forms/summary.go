@@ -84,9 +84,6 @@ func (c Control) target() string {
 	return c.ID()
 }
 
-// Invalid returns the number of invalid values.
-func (f *Form) Invalid() int { return len(f.cfg.Problems) }
-
 // Changed lists the fields whose values differ from the defaults, for the notice about the origin of the values.
 func (f *Form) Changed() []ErrorLine {
 	var out []ErrorLine

@@ -132,7 +132,14 @@ func (s *Service) checkS3(ctx context.Context, p Place) (Place, error) {
 	for _, f := range []struct{ path, name string }{
 		{"access_key_secret", p.AccessKeySecret}, {"secret_key_secret", p.SecretKeySecret}, {"session_token_secret", p.SessionTokenSecret},
 	} {
-		if f.name != "" && !s.Secrets.Exists(ctx, f.name) {
+		if f.name == "" {
+			continue
+		}
+		exists, err := s.Secrets.Exists(ctx, f.name)
+		if err != nil {
+			return p, fmt.Errorf("find secret %s: %w", f.name, err)
+		}
+		if !exists {
 			add(f.path, fmt.Sprintf("The project has no secret called %q. Add it first.", f.name))
 		}
 	}

@@ -53,7 +53,7 @@ type Place struct {
 // Secrets are the secrets of projects.
 type Secrets interface {
 	// Exists reports whether the current project has a secret.
-	Exists(ctx context.Context, name string) bool
+	Exists(ctx context.Context, name string) (bool, error)
 	// Reveal returns the value of a secret to the system.
 	Reveal(ctx context.Context, project uuid.UUID, name string) (string, error)
 	// NoteDatastoreUse records that the server uses secrets for the datastore of a project.

@@ -25,7 +25,7 @@ import (
 // secrets are the secrets of a test.
 type secrets map[string]string
 
-func (s secrets) Exists(_ context.Context, name string) bool { return s[name] != "" }
+func (s secrets) Exists(_ context.Context, name string) (bool, error) { return s[name] != "", nil }
 func (s secrets) Reveal(_ context.Context, _ uuid.UUID, name string) (string, error) {
 	return s[name], nil
 }

@@ -73,18 +73,6 @@ func Build(spec *flowforgev1.AttemptSpec, o Options) (*Objects, error) {
 	return objects, nil
 }
 
-// Check reports operator fields that the cluster would refuse with these options. It
-// finds more than ParseFields because it checks a complete pod.
-func Check(data []byte, o Options) error {
-	if _, err := ParseFields(data); err != nil {
-		return err
-	}
-	_, err := Build(&flowforgev1.AttemptSpec{
-		TaskId: "00000000-0000-7000-8000-000000000000.0.1", Image: "example", PodJson: string(data),
-	}, o)
-	return err
-}
-
 // pod returns a complete pod; member adds the differences between the pods of a gang.
 func (b *builder) pod(name string, member func(*corev1.Pod)) (*corev1.Pod, error) {
 	pod := &corev1.Pod{
