@@ -43,7 +43,7 @@ func openFolder(ctx context.Context, parent string) (*folder, error) {
 }
 
 // create removes what a killed run left, with its engines: at its end, PostgreSQL removes a socket by
-// its path, also if that belongs to another server by then.
+// its path, even if a new server listens there.
 func (f *folder) create(ctx context.Context) error {
 	for _, data := range []string{f.postgres(), f.clickhouse()} {
 		err := child.Reap(ctx, filepath.Join(data, "data"), 0,
