@@ -4,7 +4,8 @@
 //	testenv go test ./...
 //
 // FLOWFORGE_TEST_DATABASE_URL (postgres:///…) and FLOWFORGE_TEST_CLICKHOUSE_URL
-// (http+unix:///path/of.sock) give the command their addresses. Without a command, testenv
+// (http+unix:///path/of.sock) give the command their addresses, which are the same in every run unless
+// another testenv runs at the same time. Without a command, testenv
 // prints the two exports and runs until it is interrupted.
 package main
 
@@ -49,18 +50,15 @@ func exit(err error) {
 }
 
 func run(ctx context.Context, command []string) (err error) {
-	dir, err := os.MkdirTemp("", "flowforge-testenv-")
+	dir, err := openFolder(ctx, os.TempDir())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL may run as another account
-		return err
-	}
+	defer func() { err = errors.Join(err, dir.remove()) }()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 
 	database, err := postgres.Start(ctx, postgres.Config{
-		Dir: filepath.Join(dir, "postgres"), BinDirs: binDirs(), Logger: logger,
+		Dir: dir.postgres(), BinDirs: binDirs(), Logger: logger,
 		// The data need not survive a crash.
 		Settings: map[string]string{"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "500"},
 	})
@@ -68,9 +66,9 @@ func run(ctx context.Context, command []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, database.Close()) }()
-	spread(filepath.Join(dir, "postgres", "data", "base"), logger)
+	spread(filepath.Join(dir.postgres(), "data", "base"), logger)
 
-	engine, err := startEngine(ctx, filepath.Join(dir, "clickhouse"), logger)
+	engine, err := startEngine(ctx, dir.clickhouse(), logger)
 	if err != nil {
 		return err
 	}
