@@ -1342,6 +1342,7 @@ type Schedule struct {
 	KeepSucceeded *int32
 	KeepFailed    *int32
 	DeclaredAs    *string
+	Problem       string
 }
 
 type ScheduleCalendar struct {
