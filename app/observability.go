@@ -95,6 +95,7 @@ func metricSources(c Config, p *parts) observability.Sources {
 		Leases:  func(ctx context.Context) ([]observability.Lease, error) { return leases(ctx, p) },
 		Cluster: clusterState(c, p),
 		Pools:   func(ctx context.Context) ([]observability.WorkerPool, error) { return workerPools(ctx, p) },
+		Alerts:  func(ctx context.Context) (observability.Alerts, error) { return alerts(ctx, p, time.Now()) },
 		Series:  func(ctx context.Context) ([]observability.Series, error) { return workflowSeries(ctx, p) },
 		Python:  warmPython(p),
 		Spool: func() observability.Spool {
@@ -125,6 +126,24 @@ func workerPools(ctx context.Context, p *parts) ([]observability.WorkerPool, err
 		list[i] = observability.WorkerPool{Name: s.Name, Queued: s.Queued, Running: s.Running, Connected: s.Connected, Wait: s.Wait}
 	}
 	return list, err
+}
+
+// alerts reads the state of schedules and notification channels.
+func alerts(ctx context.Context, p *parts, now time.Time) (observability.Alerts, error) {
+	q := db.New(p.pool)
+	schedules, err := q.ScheduleState(ctx)
+	if err != nil {
+		return observability.Alerts{}, fmt.Errorf("state of the schedules: %w", err)
+	}
+	channels, err := q.ChannelState(ctx)
+	if err != nil {
+		return observability.Alerts{}, fmt.Errorf("state of the notification channels: %w", err)
+	}
+	return observability.Alerts{
+		Schedules: map[string]int64{"active": schedules.Active, "paused": schedules.Paused, "stopped": schedules.Stopped},
+		Problems:  schedules.Problems, Overdue: max(now.Sub(schedules.DueAt), 0),
+		Failing: channels.Failing, Undelivered: channels.Waiting, Oldest: max(now.Sub(channels.Oldest), 0),
+	}, nil
 }
 
 // warmPython returns nil without local tasks.

@@ -1042,6 +1042,35 @@ func (q *Queries) ScheduleOfExecution(ctx context.Context, executionID uuid.UUID
 	return i, err
 }
 
+const scheduleState = `-- name: ScheduleState :one
+SELECT count(*) FILTER (WHERE NOT paused) AS active, count(*) FILTER (WHERE paused AND reason IN ('', 'person', 'workflow')) AS paused,
+    count(*) FILTER (WHERE paused AND reason NOT IN ('', 'person', 'workflow')) AS stopped, count(*) FILTER (WHERE problem <> '') AS problems,
+    coalesce(min(CASE WHEN paused THEN NULL ELSE due_at END), now())::timestamptz AS due_at
+FROM schedules
+`
+
+type ScheduleStateRow struct {
+	Active   int64
+	Paused   int64
+	Stopped  int64
+	Problems int64
+	DueAt    time.Time
+}
+
+// Counts the schedules of all projects, and returns the earliest time at which one is due.
+func (q *Queries) ScheduleState(ctx context.Context) (ScheduleStateRow, error) {
+	row := q.db.QueryRow(ctx, scheduleState)
+	var i ScheduleStateRow
+	err := row.Scan(
+		&i.Active,
+		&i.Paused,
+		&i.Stopped,
+		&i.Problems,
+		&i.DueAt,
+	)
+	return i, err
+}
+
 const schedulesAhead = `-- name: SchedulesAhead :many
 SELECT id FROM schedules WHERE NOT paused AND last_at > $1::timestamptz LIMIT 1000
 `

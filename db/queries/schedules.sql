@@ -213,3 +213,10 @@ ORDER BY lower(s.name), s.id;
 
 -- name: SchedulesWithCalendar :many
 SELECT * FROM schedules WHERE calendar_id = @calendar_id ORDER BY lower(name) FOR UPDATE;
+
+-- name: ScheduleState :one
+-- Counts the schedules of all projects, and returns the earliest time at which one is due.
+SELECT count(*) FILTER (WHERE NOT paused) AS active, count(*) FILTER (WHERE paused AND reason IN ('', 'person', 'workflow')) AS paused,
+    count(*) FILTER (WHERE paused AND reason NOT IN ('', 'person', 'workflow')) AS stopped, count(*) FILTER (WHERE problem <> '') AS problems,
+    coalesce(min(CASE WHEN paused THEN NULL ELSE due_at END), now())::timestamptz AS due_at
+FROM schedules;

@@ -52,7 +52,9 @@ func named(name string, change func(*schedule.Spec)) schedule.Spec {
 func TestAScheduleThatCannotBePaused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	failing := func(sp *schedule.Spec) { sp.PauseAfter, sp.Inputs, sp.Overlap = 1, map[string]any{"n": 4}, schedule.OverlapAllow }
+	failing := func(sp *schedule.Spec) {
+		sp.PauseAfter, sp.Inputs, sp.Overlap = 1, map[string]any{"n": 4}, schedule.OverlapAllow
+	}
 	all := []schedule.Schedule{b.create(named("a", failing)), b.create(named("b", failing)), b.create(named("c", failing))}
 	works := b.create(named("works", func(sp *schedule.Spec) { sp.PauseAfter, sp.Overlap = 1, schedule.OverlapAllow }))
 	_, _, err := b.workflows.Register(b.ctx, []byte(`{name: quick, version: 2.0.0, inputs: [{name: n, type: "Integer(max=3)", default: 1}], operators: [{name: one, type: noop}]}`))

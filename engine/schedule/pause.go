@@ -55,7 +55,7 @@ func (s loop) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool, er
 			return err
 		}
 		paused = true
-		return s.pauseIn(ctx, q, id, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures.", row.PauseAfter))
+		return s.pauseIn(ctx, q, id, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures. Correct their cause, and resume the schedule.", row.PauseAfter))
 	})
 	return paused, err
 }
