@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/platform/observability"
 )
@@ -78,7 +79,7 @@ func (a *App) startMetrics(p *parts) {
 	if a.watched == nil {
 		return
 	}
-	a.monitoring.metrics.Watch(metricSources(a.cfg, p))
+	a.monitoring.metrics.Watch(metricSources(a.cfg, p, a.paths.root))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.monitoring.metrics.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
@@ -86,7 +87,7 @@ func (a *App) startMetrics(p *parts) {
 }
 
 // metricSources returns the sources of a scrape of this server.
-func metricSources(c Config, p *parts) observability.Sources {
+func metricSources(c Config, p *parts, root string) observability.Sources {
 	return observability.Sources{
 		Work:    func(ctx context.Context) ([]observability.Work, error) { return liveWork(ctx, p) },
 		Jobs:    func(ctx context.Context) ([]observability.Jobs, error) { return jobCounts(ctx, p) },
@@ -104,6 +105,10 @@ func metricSources(c Config, p *parts) observability.Sources {
 				Records: s.PendingRecords, Bytes: s.PendingBytes, MaxBytes: s.SpoolMaxBytes, Refused: s.Refused,
 				ClickHouse: s.ClickHouse == telemetry.StateUp,
 			}
+		},
+		Disk: func(context.Context) (int64, error) {
+			free, err := quota.FreeDiskMiB(root)
+			return int64(free) << 20, err
 		},
 		Pool: func() observability.Pool {
 			s := p.pool.Stat()

@@ -31,7 +31,7 @@ func (s *Service) poolStalled(ctx context.Context, q *db.Queries, row db.InboxEv
 	}
 	m := message.Message{
 		Level: message.Error, Title: fmt.Sprintf("The pool %q has no workers, and your tasks wait", data.ObjectName),
-		Text: fmt.Sprintf("No worker has been connected since %s. Start a worker of this pool, or ask an administrator to start one.", shortage.Since.UTC().Format("2006-01-02 15:04 MST")),
+		Text: fmt.Sprintf("Tasks have waited since %s, and no worker of this pool is connected. Start a worker of this pool, or ask an administrator to start one.", shortage.Since.UTC().Format("2006-01-02 15:04 MST")),
 		URL:  s.config.PublicURL + "/executions?state=live", Incident: "pool/" + data.ObjectName,
 	}
 	return s.emit(ctx, q, occurrence{

@@ -31,7 +31,7 @@ func TestAPoolWithoutWorkers(t *testing.T) {
 	require.Equal(t, []notify.Event{inbox.PoolStalled}, b.events(ada))
 	item := b.items(ada)[0]
 	require.Equal(t, `The pool "lab" has no workers, and your tasks wait`, item.Message.Title)
-	require.Equal(t, "No worker has been connected since 2026-11-24 02:10 UTC. Start a worker of this pool, or ask an administrator to start one.", item.Message.Text)
+	require.Equal(t, "Tasks have waited since 2026-11-24 02:10 UTC, and no worker of this pool is connected. Start a worker of this pool, or ask an administrator to start one.", item.Message.Text)
 	b.clock.add(time.Minute)
 	b.record(b.system, entry("pool.recover"))
 	b.receive()

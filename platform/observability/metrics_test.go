@@ -44,6 +44,7 @@ func everything() Sources {
 			return &Cluster{true, map[string]int64{"ready": 1}, map[string]int64{"running": 2}, map[string]GPUs{"A100": {8, 3}}}, nil
 		},
 		Python:   func(context.Context) (WarmPython, error) { return WarmPython{2, 3 << 19}, nil },
+		Disk:     func(context.Context) (int64, error) { return 1 << 30, nil },
 		Spool:    func() Spool { return Spool{1, 2, 3, 4, true} },
 		Pool:     func() Pool { return Pool{1, 2, 3} },
 		Sessions: func() Sessions { return Sessions{5, 8} },

@@ -24,6 +24,7 @@ type Sources struct {
 	Series   func(context.Context) ([]Series, error)   // of workflows, the oldest first
 	Python   func(context.Context) (WarmPython, error) // nil on servers that start no local processes
 	Spool    func() Spool
+	Disk     func(context.Context) (int64, error) // free bytes of the disk with the server's data
 	Pool     func() Pool
 	Sessions func() Sessions
 	Replica  func() Replica // nil without a read replica
@@ -125,7 +126,7 @@ const scrapeWithin = 10 * time.Second
 // Watch adds the data of sources to every scrape.
 func (m *Metrics) Watch(s Sources) {
 	failures := m.counter("scrape_errors_total", "Sources that could not be read during a scrape.", "source")
-	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "pools", "alerts", "workflows", "python"} {
+	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "pools", "alerts", "disk", "workflows", "python"} {
 		failures.WithLabelValues(source)
 	}
 	failed := s.Failed
@@ -167,6 +168,11 @@ func (s *snapshot) Collect(out chan<- prometheus.Metric) {
 	ask(ctx, s, "quotas", s.sources.Quotas, func(quotas []Quota) { s.quotas(quotas, emit) })
 	ask(ctx, s, "pools", s.sources.Pools, func(pools []WorkerPool) { workerPools(pools, emit) })
 	ask(ctx, s, "alerts", s.sources.Alerts, func(a Alerts) { alerts(a, emit) })
+	ask(ctx, s, "disk", s.sources.Disk, func(free int64) {
+		f := gauges("disk_free_bytes", "Free space of the disk that holds the data of this server.")
+		f.add(float64(free))
+		emit(f)
+	})
 	ask(ctx, s, "leases", s.sources.Leases, func(leases []Lease) {
 		term := gauges("lease_term", "The term of a lease; it increases with each change of the holder.", "lease")
 		ours := gauges("lease_leader", "1 if this process holds the lease.", "lease")
