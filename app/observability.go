@@ -17,6 +17,7 @@ import (
 	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/db"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/quota"
 	"github.com/flowforge/flowforge/engine/quota/fair"
 	"github.com/flowforge/flowforge/platform/observability"
 )
@@ -78,7 +79,7 @@ func (a *App) startMetrics(p *parts) {
 	if a.watched == nil {
 		return
 	}
-	a.monitoring.metrics.Watch(metricSources(a.cfg, p))
+	a.monitoring.metrics.Watch(metricSources(a.cfg, p, a.paths.root))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.monitoring.metrics.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
@@ -86,7 +87,7 @@ func (a *App) startMetrics(p *parts) {
 }
 
 // metricSources returns the sources of a scrape of this server.
-func metricSources(c Config, p *parts) observability.Sources {
+func metricSources(c Config, p *parts, root string) observability.Sources {
 	return observability.Sources{
 		Work:    func(ctx context.Context) ([]observability.Work, error) { return liveWork(ctx, p) },
 		Jobs:    func(ctx context.Context) ([]observability.Jobs, error) { return jobCounts(ctx, p) },
@@ -95,6 +96,7 @@ func metricSources(c Config, p *parts) observability.Sources {
 		Leases:  func(ctx context.Context) ([]observability.Lease, error) { return leases(ctx, p) },
 		Cluster: clusterState(c, p),
 		Pools:   func(ctx context.Context) ([]observability.WorkerPool, error) { return workerPools(ctx, p) },
+		Alerts:  func(ctx context.Context) (observability.Alerts, error) { return alerts(ctx, p, time.Now()) },
 		Series:  func(ctx context.Context) ([]observability.Series, error) { return workflowSeries(ctx, p) },
 		Python:  warmPython(p),
 		Spool: func() observability.Spool {
@@ -103,6 +105,10 @@ func metricSources(c Config, p *parts) observability.Sources {
 				Records: s.PendingRecords, Bytes: s.PendingBytes, MaxBytes: s.SpoolMaxBytes, Refused: s.Refused,
 				ClickHouse: s.ClickHouse == telemetry.StateUp,
 			}
+		},
+		Disk: func(context.Context) (int64, error) {
+			free, err := quota.FreeDiskMiB(root)
+			return int64(free) << 20, err
 		},
 		Pool: func() observability.Pool {
 			s := p.pool.Stat()
@@ -125,6 +131,24 @@ func workerPools(ctx context.Context, p *parts) ([]observability.WorkerPool, err
 		list[i] = observability.WorkerPool{Name: s.Name, Queued: s.Queued, Running: s.Running, Connected: s.Connected, Wait: s.Wait}
 	}
 	return list, err
+}
+
+// alerts reads the state of schedules and notification channels.
+func alerts(ctx context.Context, p *parts, now time.Time) (observability.Alerts, error) {
+	q := db.New(p.pool)
+	schedules, err := q.ScheduleState(ctx)
+	if err != nil {
+		return observability.Alerts{}, fmt.Errorf("state of the schedules: %w", err)
+	}
+	channels, err := q.ChannelState(ctx)
+	if err != nil {
+		return observability.Alerts{}, fmt.Errorf("state of the notification channels: %w", err)
+	}
+	return observability.Alerts{
+		Schedules: map[string]int64{"active": schedules.Active, "paused": schedules.Paused, "stopped": schedules.Stopped},
+		Problems:  schedules.Problems, Overdue: max(now.Sub(schedules.DueAt), 0),
+		Failing: channels.Failing, Undelivered: channels.Waiting, Oldest: max(now.Sub(channels.Oldest), 0),
+	}, nil
 }
 
 // warmPython returns nil without local tasks.

@@ -176,15 +176,19 @@ func (q *Queries) InboxChannelEditor(ctx context.Context, name string, projectID
 
 const inboxEvents = `-- name: InboxEvents :many
 SELECT f.id, f.type, f.at, f.tenant_id, f.project_id, f.execution_id, f.subject, f.data,
-    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = f.execution_id) AS of_sweep
+    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = f.execution_id) AS of_sweep,
+    coalesce(w.since, f.at)::timestamptz AS waits_since
 FROM event_feed f
+LEFT JOIN LATERAL (
+    SELECT greatest(e.created_at, (SELECT max(v.at) FROM events v WHERE v.execution_id = e.id AND v.kind = 'execution.unpaused' AND v.at <= f.at)) AS since
+    FROM executions e WHERE f.type = 'node.started' AND e.id = f.execution_id
+) w ON true
 WHERE f.position > $1 AND f.position <= $2 AND f.project_id IS NOT NULL AND f.tenant_id IS NOT NULL
     AND CASE f.type
         WHEN 'node.waiting' THEN f.data #>> '{details,code}' = 'APPROVAL'
-        WHEN 'node.started' THEN EXISTS (
-            SELECT 1 FROM executions e WHERE e.id = f.execution_id AND f.at > e.created_at + $3::interval
-                AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.started_at <= e.created_at + $3::interval)
-                AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.execution_id = e.id AND a.started_at <= e.created_at + $3::interval))
+        WHEN 'node.started' THEN f.at > w.since + $3::interval
+            AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.execution_id = f.execution_id AND n.started_at <= w.since + $3::interval)
+            AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.execution_id = f.execution_id AND a.started_at <= w.since + $3::interval)
         ELSE f.type = ANY ($4::text[]) END
 ORDER BY f.position
 `
@@ -199,10 +203,12 @@ type InboxEventsRow struct {
 	Subject     string
 	Data        json.RawMessage
 	OfSweep     bool
+	WaitsSince  time.Time
 }
 
 // Returns the events of a range of the feed that users may want to know about. Of the starts of nodes, these are
-// those of executions in which nothing started before late.
+// those of executions in which nothing started before late. An execution waits since its launch, or since it was
+// last continued after a pause.
 func (q *Queries) InboxEvents(ctx context.Context, after int64, until int64, late time.Duration, types []string) ([]InboxEventsRow, error) {
 	rows, err := q.db.Query(ctx, inboxEvents,
 		after,
@@ -227,6 +233,7 @@ func (q *Queries) InboxEvents(ctx context.Context, after int64, until int64, lat
 			&i.Subject,
 			&i.Data,
 			&i.OfSweep,
+			&i.WaitsSince,
 		); err != nil {
 			return nil, err
 		}
@@ -383,6 +390,32 @@ func (q *Queries) InboxPeople(ctx context.Context, ids []uuid.UUID) ([]InboxPeop
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const inboxPoolWaits = `-- name: InboxPoolWaits :many
+SELECT DISTINCT e.submitted_by::uuid AS user_id FROM pool_work w JOIN executions e ON e.id = w.execution_id
+WHERE w.pool = $1 AND w.project_id = $2 AND w.worker IS NULL AND e.submitted_by IS NOT NULL ORDER BY user_id
+`
+
+// Returns who launched the executions of a project whose attempts wait for a worker of a pool.
+func (q *Queries) InboxPoolWaits(ctx context.Context, pool string, projectID uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, inboxPoolWaits, pool, projectID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var user_id uuid.UUID
+		if err := rows.Scan(&user_id); err != nil {
+			return nil, err
+		}
+		items = append(items, user_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -897,7 +930,7 @@ UPDATE inbox_items SET read_at = coalesce(read_at, $1::timestamptz), resolution 
     mail_state = CASE WHEN mail_state = 'PENDING' THEN 'SKIPPED' ELSE mail_state END, mail_due_at = NULL
 WHERE resolution = '' AND at <= $3
     AND (event = 'approval.waiting' AND execution_id = $4 AND node = $5
-        OR event IN ('model.requested', 'channel.failing') AND $6::text <> '' AND starts_with(occurrence, $6))
+        OR event IN ('model.requested', 'channel.failing', 'pool.stalled') AND $6::text <> '' AND starts_with(occurrence, $6))
 `
 
 type SettleInboxQuestionParams struct {

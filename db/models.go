@@ -1079,6 +1079,13 @@ type PoolLimit struct {
 	Gpus   *int32
 }
 
+type PoolShortage struct {
+	Pool      string
+	ProjectID uuid.UUID
+	TenantID  uuid.UUID
+	BeganAt   time.Time
+}
+
 type PoolToken struct {
 	ID         string
 	Pool       string
@@ -1342,6 +1349,7 @@ type Schedule struct {
 	KeepSucceeded *int32
 	KeepFailed    *int32
 	DeclaredAs    *string
+	Problem       string
 }
 
 type ScheduleCalendar struct {

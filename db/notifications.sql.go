@@ -13,21 +13,48 @@ import (
 	"github.com/google/uuid"
 )
 
+const channelState = `-- name: ChannelState :one
+SELECT (SELECT count(*) FROM notification_channels c JOIN connections k ON k.project_id = c.project_id AND k.name = c.name WHERE c.failures > 0)::bigint AS failing,
+    count(*) AS waiting, coalesce(min(n.created_at), now())::timestamptz AS oldest
+FROM notifications n WHERE n.state = 'PENDING' AND n.attempts > 0
+`
+
+type ChannelStateRow struct {
+	Failing int64
+	Waiting int64
+	Oldest  time.Time
+}
+
+// Counts the channels of all projects that did not accept their last message, and the messages that wait.
+func (q *Queries) ChannelState(ctx context.Context) (ChannelStateRow, error) {
+	row := q.db.QueryRow(ctx, channelState)
+	var i ChannelStateRow
+	err := row.Scan(&i.Failing, &i.Waiting, &i.Oldest)
+	return i, err
+}
+
 const claimNotifications = `-- name: ClaimNotifications :many
 UPDATE notifications n SET due_at = $1, attempts = n.attempts + 1
 FROM (
     SELECT x.id FROM notifications x
     LEFT JOIN notification_channels c ON c.project_id = x.project_id AND c.name = x.channel
     WHERE x.state = 'PENDING' AND x.due_at <= $2 AND (c.open_until IS NULL OR c.open_until <= $2)
-    ORDER BY x.due_at LIMIT $3 FOR UPDATE OF x SKIP LOCKED
+        AND x.project_id::text || '/' || x.channel <> ALL ($3::text[])
+    ORDER BY x.due_at LIMIT $4 FOR UPDATE OF x SKIP LOCKED
 ) due
 WHERE n.id = due.id
 RETURNING n.id, n.tenant_id, n.project_id, n.rule_id, n.rule_name, n.channel, n.event, n.occurrence, n.message, n.state, n.reason, n.attempts, n.log, n.created_at, n.due_at, n.settled_at
 `
 
-// Moves due notifications ahead and counts an attempt. Two processes never claim the same one.
-func (q *Queries) ClaimNotifications(ctx context.Context, until *time.Time, now *time.Time, rowLimit int32) ([]Notification, error) {
-	rows, err := q.db.Query(ctx, claimNotifications, until, now, rowLimit)
+// Moves due notifications ahead and counts an attempt. Two processes never claim the same one. busy are channels
+// (project and name) that already send.
+func (q *Queries) ClaimNotifications(ctx context.Context, until *time.Time, now *time.Time, busy []string, rowLimit int32) ([]Notification, error) {
+	rows, err := q.db.Query(ctx, claimNotifications,
+		until,
+		now,
+		busy,
+		rowLimit,
+	)
 	if err != nil {
 		return nil, err
 	}

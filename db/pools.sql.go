@@ -14,15 +14,32 @@ import (
 )
 
 const anyPoolWork = `-- name: AnyPoolWork :one
-SELECT EXISTS (SELECT 1 FROM pool_work) AS work
+SELECT (EXISTS (SELECT 1 FROM pool_work) OR EXISTS (SELECT 1 FROM pool_shortages))::boolean AS work
 `
 
-// Reports whether attempts wait for workers or run on them.
+// Reports whether attempts wait for workers or run on them, or a shortage may have ended.
 func (q *Queries) AnyPoolWork(ctx context.Context) (bool, error) {
 	row := q.db.QueryRow(ctx, anyPoolWork)
 	var work bool
 	err := row.Scan(&work)
 	return work, err
+}
+
+const beginPoolShortage = `-- name: BeginPoolShortage :execrows
+INSERT INTO pool_shortages (pool, project_id, tenant_id, began_at) VALUES ($1, $2, $3, $4) ON CONFLICT (pool, project_id) DO NOTHING
+`
+
+func (q *Queries) BeginPoolShortage(ctx context.Context, pool string, projectID uuid.UUID, tenantID uuid.UUID, beganAt time.Time) (int64, error) {
+	result, err := q.db.Exec(ctx, beginPoolShortage,
+		pool,
+		projectID,
+		tenantID,
+		beganAt,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const deletePool = `-- name: DeletePool :exec
@@ -102,6 +119,18 @@ func (q *Queries) DropAbandonedPoolWork(ctx context.Context, before time.Time) (
 	return result.RowsAffected(), nil
 }
 
+const endPoolShortage = `-- name: EndPoolShortage :execrows
+DELETE FROM pool_shortages WHERE pool = $1 AND project_id = $2
+`
+
+func (q *Queries) EndPoolShortage(ctx context.Context, pool string, projectID uuid.UUID) (int64, error) {
+	result, err := q.db.Exec(ctx, endPoolShortage, pool, projectID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const endPoolWork = `-- name: EndPoolWork :execrows
 WITH ended AS (
     DELETE FROM pool_work d WHERE d.worker = $1 AND d.task_id = ANY ($2::text[])
@@ -121,6 +150,50 @@ func (q *Queries) EndPoolWork(ctx context.Context, worker *uuid.UUID, taskIds []
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const findPoolShortages = `-- name: FindPoolShortages :many
+SELECT w.pool, w.project_id, w.tenant_id, count(*)::int AS tasks, min(w.queued_at)::timestamptz AS since
+FROM pool_work w JOIN pools p ON p.name = w.pool JOIN tenancy_nodes n ON n.id = w.project_id
+WHERE w.worker IS NULL AND NOT EXISTS (SELECT 1 FROM pool_workers k WHERE k.pool = w.pool AND k.seen_at >= $1::timestamptz)
+GROUP BY w.pool, w.project_id, w.tenant_id HAVING min(w.queued_at) <= $1::timestamptz
+ORDER BY w.pool, w.project_id
+`
+
+type FindPoolShortagesRow struct {
+	Pool      string
+	ProjectID uuid.UUID
+	TenantID  uuid.UUID
+	Tasks     int32
+	Since     time.Time
+}
+
+// Returns the projects whose attempts wait in pools that have had no connected worker since a time, and that
+// have waited as long.
+func (q *Queries) FindPoolShortages(ctx context.Context, before time.Time) ([]FindPoolShortagesRow, error) {
+	rows, err := q.db.Query(ctx, findPoolShortages, before)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []FindPoolShortagesRow
+	for rows.Next() {
+		var i FindPoolShortagesRow
+		if err := rows.Scan(
+			&i.Pool,
+			&i.ProjectID,
+			&i.TenantID,
+			&i.Tasks,
+			&i.Since,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const findPoolToken = `-- name: FindPoolToken :one
@@ -299,6 +372,35 @@ func (q *Queries) KnownPoolWork(ctx context.Context, taskIds []string) ([]string
 			return nil, err
 		}
 		items = append(items, task_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPoolShortages = `-- name: ListPoolShortages :many
+SELECT pool, project_id, tenant_id, began_at FROM pool_shortages ORDER BY pool, project_id
+`
+
+func (q *Queries) ListPoolShortages(ctx context.Context) ([]PoolShortage, error) {
+	rows, err := q.db.Query(ctx, listPoolShortages)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PoolShortage
+	for rows.Next() {
+		var i PoolShortage
+		if err := rows.Scan(
+			&i.Pool,
+			&i.ProjectID,
+			&i.TenantID,
+			&i.BeganAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

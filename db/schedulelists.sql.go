@@ -153,7 +153,7 @@ func (q *Queries) ListProjectOccurrences(ctx context.Context, projectID uuid.UUI
 }
 
 const searchSchedules = `-- name: SearchSchedules :many
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as, problem FROM schedules
 WHERE project_id = $1
     AND ($2::uuid IS NULL OR workflow_id = $2)
     AND ($3::bool IS NULL OR paused = $3)
@@ -233,6 +233,7 @@ func (q *Queries) SearchSchedules(ctx context.Context, arg SearchSchedulesParams
 			&i.KeepSucceeded,
 			&i.KeepFailed,
 			&i.DeclaredAs,
+			&i.Problem,
 		); err != nil {
 			return nil, err
 		}

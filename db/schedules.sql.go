@@ -14,7 +14,7 @@ import (
 )
 
 const advanceSchedules = `-- name: AdvanceSchedules :exec
-UPDATE schedules s SET last_at = a.last_at, next_at = a.next_at, due_at = a.due_at
+UPDATE schedules s SET last_at = a.last_at, next_at = a.next_at, due_at = a.due_at, problem = ''
 FROM jsonb_to_recordset($1::jsonb) AS a(id uuid, last_at timestamptz, next_at timestamptz, due_at timestamptz)
 WHERE s.id = a.id
 `
@@ -86,7 +86,7 @@ func (q *Queries) CalendarUses(ctx context.Context, projectID uuid.UUID) ([]Cale
 }
 
 const claimSchedule = `-- name: ClaimSchedule :one
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = $1 FOR UPDATE SKIP LOCKED
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as, problem FROM schedules WHERE id = $1 FOR UPDATE SKIP LOCKED
 `
 
 // Returns no row for a schedule that another server changes now.
@@ -137,6 +137,7 @@ func (q *Queries) ClaimSchedule(ctx context.Context, id uuid.UUID) (Schedule, er
 		&i.KeepSucceeded,
 		&i.KeepFailed,
 		&i.DeclaredAs,
+		&i.Problem,
 	)
 	return i, err
 }
@@ -241,7 +242,7 @@ func (q *Queries) CountSchedules(ctx context.Context, projectID uuid.UUID) (int6
 }
 
 const declaredSchedules = `-- name: DeclaredSchedules :many
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE workflow_id = $1 AND declared_as IS NOT NULL ORDER BY declared_as FOR UPDATE
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as, problem FROM schedules WHERE workflow_id = $1 AND declared_as IS NOT NULL ORDER BY declared_as FOR UPDATE
 `
 
 // The schedules that the definition of a workflow declares.
@@ -298,6 +299,7 @@ func (q *Queries) DeclaredSchedules(ctx context.Context, workflowID uuid.UUID) (
 			&i.KeepSucceeded,
 			&i.KeepFailed,
 			&i.DeclaredAs,
+			&i.Problem,
 		); err != nil {
 			return nil, err
 		}
@@ -487,7 +489,7 @@ func (q *Queries) GetCalendar(ctx context.Context, id uuid.UUID) (ScheduleCalend
 }
 
 const getSchedule = `-- name: GetSchedule :one
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as, problem FROM schedules WHERE id = $1
 `
 
 func (q *Queries) GetSchedule(ctx context.Context, id uuid.UUID) (Schedule, error) {
@@ -537,6 +539,7 @@ func (q *Queries) GetSchedule(ctx context.Context, id uuid.UUID) (Schedule, erro
 		&i.KeepSucceeded,
 		&i.KeepFailed,
 		&i.DeclaredAs,
+		&i.Problem,
 	)
 	return i, err
 }
@@ -741,11 +744,15 @@ func (q *Queries) ListCalendars(ctx context.Context, projectID uuid.UUID) ([]Sch
 
 const listOccurrences = `-- name: ListOccurrences :many
 SELECT o.schedule_id, o.fire_at, o.last_fire_at, o.fires, o.interval_start, o.state, o.reason, o.message, o.execution_id, o.decided_at, o.outcome, e.status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
-FROM schedule_occurrences o
+FROM unnest($1::uuid[]) AS s(id)
+CROSS JOIN LATERAL (
+    SELECT x.schedule_id, x.fire_at FROM schedule_occurrences x
+    WHERE x.schedule_id = s.id AND ($2::timestamptz IS NULL OR x.fire_at < $2)
+    ORDER BY x.fire_at DESC LIMIT $3
+) newest
+JOIN schedule_occurrences o ON o.schedule_id = newest.schedule_id AND o.fire_at = newest.fire_at
 LEFT JOIN executions e ON e.id = o.execution_id
-WHERE o.schedule_id = $1 AND ($2::timestamptz IS NULL OR o.fire_at < $2)
-ORDER BY o.fire_at DESC
-LIMIT $3
+ORDER BY o.schedule_id, o.fire_at DESC
 `
 
 type ListOccurrencesRow struct {
@@ -766,9 +773,9 @@ type ListOccurrencesRow struct {
 	Failure       string
 }
 
-// The occurrences of a schedule with the outcome of their executions, newest first.
-func (q *Queries) ListOccurrences(ctx context.Context, scheduleID uuid.UUID, before *time.Time, maxRows int32) ([]ListOccurrencesRow, error) {
-	rows, err := q.db.Query(ctx, listOccurrences, scheduleID, before, maxRows)
+// The newest occurrences of each of the schedules before a time, with the outcome of their executions, newest first.
+func (q *Queries) ListOccurrences(ctx context.Context, scheduleIds []uuid.UUID, before *time.Time, maxRows int32) ([]ListOccurrencesRow, error) {
+	rows, err := q.db.Query(ctx, listOccurrences, scheduleIds, before, maxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -804,7 +811,7 @@ func (q *Queries) ListOccurrences(ctx context.Context, scheduleID uuid.UUID, bef
 }
 
 const listSchedules = `-- name: ListSchedules :many
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as, problem FROM schedules
 WHERE project_id = $1
     AND ($2::uuid IS NULL OR workflow_id = $2)
     AND ($3::bool IS NULL OR paused = $3)
@@ -883,6 +890,7 @@ func (q *Queries) ListSchedules(ctx context.Context, arg ListSchedulesParams) ([
 			&i.KeepSucceeded,
 			&i.KeepFailed,
 			&i.DeclaredAs,
+			&i.Problem,
 		); err != nil {
 			return nil, err
 		}
@@ -950,7 +958,7 @@ func (q *Queries) LockCalendarByName(ctx context.Context, projectID uuid.UUID, n
 }
 
 const lockSchedule = `-- name: LockSchedule :one
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = $1 FOR UPDATE
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as, problem FROM schedules WHERE id = $1 FOR UPDATE
 `
 
 func (q *Queries) LockSchedule(ctx context.Context, id uuid.UUID) (Schedule, error) {
@@ -1000,6 +1008,7 @@ func (q *Queries) LockSchedule(ctx context.Context, id uuid.UUID) (Schedule, err
 		&i.KeepSucceeded,
 		&i.KeepFailed,
 		&i.DeclaredAs,
+		&i.Problem,
 	)
 	return i, err
 }
@@ -1033,6 +1042,35 @@ func (q *Queries) ScheduleOfExecution(ctx context.Context, executionID uuid.UUID
 	return i, err
 }
 
+const scheduleState = `-- name: ScheduleState :one
+SELECT count(*) FILTER (WHERE NOT paused) AS active, count(*) FILTER (WHERE paused AND reason IN ('', 'person', 'workflow')) AS paused,
+    count(*) FILTER (WHERE paused AND reason NOT IN ('', 'person', 'workflow')) AS stopped, count(*) FILTER (WHERE problem <> '') AS problems,
+    coalesce(min(CASE WHEN paused THEN NULL ELSE due_at END), now())::timestamptz AS due_at
+FROM schedules
+`
+
+type ScheduleStateRow struct {
+	Active   int64
+	Paused   int64
+	Stopped  int64
+	Problems int64
+	DueAt    time.Time
+}
+
+// Counts the schedules of all projects, and returns the earliest time at which one is due.
+func (q *Queries) ScheduleState(ctx context.Context) (ScheduleStateRow, error) {
+	row := q.db.QueryRow(ctx, scheduleState)
+	var i ScheduleStateRow
+	err := row.Scan(
+		&i.Active,
+		&i.Paused,
+		&i.Stopped,
+		&i.Problems,
+		&i.DueAt,
+	)
+	return i, err
+}
+
 const schedulesAhead = `-- name: SchedulesAhead :many
 SELECT id FROM schedules WHERE NOT paused AND last_at > $1::timestamptz LIMIT 1000
 `
@@ -1059,7 +1097,7 @@ func (q *Queries) SchedulesAhead(ctx context.Context, latest time.Time) ([]uuid.
 }
 
 const schedulesByID = `-- name: SchedulesByID :many
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE id = ANY ($1::uuid[]) ORDER BY due_at, id
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as, problem FROM schedules WHERE id = ANY ($1::uuid[]) ORDER BY due_at, id
 `
 
 func (q *Queries) SchedulesByID(ctx context.Context, ids []uuid.UUID) ([]Schedule, error) {
@@ -1115,6 +1153,7 @@ func (q *Queries) SchedulesByID(ctx context.Context, ids []uuid.UUID) ([]Schedul
 			&i.KeepSucceeded,
 			&i.KeepFailed,
 			&i.DeclaredAs,
+			&i.Problem,
 		); err != nil {
 			return nil, err
 		}
@@ -1127,7 +1166,7 @@ func (q *Queries) SchedulesByID(ctx context.Context, ids []uuid.UUID) ([]Schedul
 }
 
 const schedulesWithCalendar = `-- name: SchedulesWithCalendar :many
-SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as FROM schedules WHERE calendar_id = $1 ORDER BY lower(name) FOR UPDATE
+SELECT id, tenant_id, project_id, workflow_id, workflow_name, name, expressions, at, timezone, anchor, gap, fold, starts_at, ends_at, version, inputs, priority, misfire, catch_up, catch_up_max, overlap, max_running, jitter, pause_after, paused, reason, message, owner_id, owner_name, created_at, updated_at, resumed_at, last_at, next_at, due_at, calendar_id, business_days, exclude, condition, stop_when, keep_succeeded, keep_failed, declared_as, problem FROM schedules WHERE calendar_id = $1 ORDER BY lower(name) FOR UPDATE
 `
 
 func (q *Queries) SchedulesWithCalendar(ctx context.Context, calendarID *uuid.UUID) ([]Schedule, error) {
@@ -1183,6 +1222,7 @@ func (q *Queries) SchedulesWithCalendar(ctx context.Context, calendarID *uuid.UU
 			&i.KeepSucceeded,
 			&i.KeepFailed,
 			&i.DeclaredAs,
+			&i.Problem,
 		); err != nil {
 			return nil, err
 		}
@@ -1195,7 +1235,7 @@ func (q *Queries) SchedulesWithCalendar(ctx context.Context, calendarID *uuid.UU
 }
 
 const schedulesWithHistory = `-- name: SchedulesWithHistory :many
-SELECT id FROM schedules WHERE keep_succeeded IS NOT NULL OR keep_failed IS NOT NULL
+SELECT id FROM schedules WHERE keep_succeeded IS NOT NULL OR keep_failed IS NOT NULL ORDER BY id
 `
 
 func (q *Queries) SchedulesWithHistory(ctx context.Context) ([]uuid.UUID, error) {
@@ -1245,6 +1285,18 @@ func (q *Queries) SchedulesWithQueue(ctx context.Context) ([]uuid.UUID, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const setScheduleProblems = `-- name: SetScheduleProblems :exec
+UPDATE schedules s SET problem = p.problem
+FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::text[]) AS problem) p
+WHERE s.id = p.id AND s.problem <> p.problem
+`
+
+// Sets the problems of schedules; ” for none. It does not write those that have not changed.
+func (q *Queries) SetScheduleProblems(ctx context.Context, ids []uuid.UUID, problems []string) error {
+	_, err := q.db.Exec(ctx, setScheduleProblems, ids, problems)
+	return err
 }
 
 const settleOccurrence = `-- name: SettleOccurrence :execrows
@@ -1330,7 +1382,7 @@ UPDATE schedules SET name = $1, expressions = $2, at = $3, timezone = $4, anchor
     paused = $20, reason = $21, message = $22, owner_id = $23, owner_name = $24, resumed_at = $25,
     last_at = $26, next_at = $27, due_at = $28, updated_at = $29,
     calendar_id = $30, business_days = $31, exclude = $32, condition = $33, stop_when = $34,
-    keep_succeeded = $35, keep_failed = $36
+    keep_succeeded = $35, keep_failed = $36, problem = ''
 WHERE id = $37
 `
 

@@ -122,7 +122,7 @@ func TestGPUsOfAWorker(t *testing.T) {
 	pair := s.launch(t, "pair", nil)
 	s.awaitPool(t, "lab", func(p poolView) bool { return p.Running == 2 })
 	single, triple := s.launch(t, "single", nil), s.launch(t, "triple", nil)
-	waits(triple, "No connected worker of the pool lab is large enough: the task requests 0.1 CPU cores, 64 MiB of memory, 3 GPUs.")
+	waits(triple, "No connected worker of the pool lab is large enough: the task requests 0.1 CPU cores, 64 MiB of memory, 3 GPUs. Start a larger worker, or reduce the request.")
 	waits(single, "The workers of the pool lab have no capacity left for this task.")
 	openGate(t, gate)
 	e := s.wait(t, pair, ended)

@@ -36,6 +36,7 @@ type ScheduleRow struct {
 	Strip             ScheduleStrip
 	Paused            bool
 	Message           string // why it is paused
+	Problem           string // why the server could not process it
 	Owner             string
 	MayChange         bool
 	Declared          bool // by the definition of the workflow

@@ -251,6 +251,8 @@ func stateOf(sc contract.ScheduleBody) string {
 		return "paused"
 	case sc.NextFireAt == nil:
 		return "ended"
+	case sc.Problem != "":
+		return sc.NextFireAt.UTC().Format(time.RFC3339) + " (problem)"
 	}
 	return sc.NextFireAt.UTC().Format(time.RFC3339)
 }
@@ -261,8 +263,10 @@ func printSchedule(out io.Writer, sc contract.ScheduleBody) {
 	if sc.Declared {
 		fmt.Fprintf(out, "  The definition of %s declares it.\n", sc.Workflow)
 	}
-	if sc.Message != "" {
-		fmt.Fprintf(out, "  %s\n", sc.Message)
+	for _, text := range []string{sc.Message, sc.Problem} {
+		if text != "" {
+			fmt.Fprintf(out, "  %s\n", text)
+		}
 	}
 }
 

@@ -290,7 +290,11 @@ func runSweepShow(cmd *cobra.Command, args []string) error {
 }
 
 func writeSweep(out io.Writer, sw contract.SweepDetail) error {
-	fmt.Fprintf(out, "%s of %s %s: %s, %d of %d runs ended\n", sw.Name, sw.Workflow, sw.Version, sw.State, endedRuns(sw.Counts), sw.SweepBody.Runs)
+	failed := ""
+	if sw.Counts.Failed > 0 {
+		failed = fmt.Sprintf(", %d failed", sw.Counts.Failed)
+	}
+	fmt.Fprintf(out, "%s of %s %s: %s, %d of %d runs ended%s\n", sw.Name, sw.Workflow, sw.Version, sw.State, endedRuns(sw.Counts), sw.SweepBody.Runs, failed)
 	if sw.Message != "" {
 		fmt.Fprintln(out, sw.Message)
 	}

@@ -63,6 +63,9 @@ func writeExplanation(out io.Writer, e contract.WhyBody) {
 			state += ": its status is " + e.Status
 		}
 		fmt.Fprintf(out, "%s %s.\n", name, state)
+		if e.Node == "" {
+			fmt.Fprintf(out, "To see its nodes, run: flowforge get %s\n", e.ExecutionID)
+		}
 		return
 	}
 	waited := ""
@@ -71,6 +74,9 @@ func writeExplanation(out io.Writer, e contract.WhyBody) {
 	}
 	r := e.Reason
 	fmt.Fprintf(out, "%s has been waiting%s (%s)\n  %s\n", name, waited, r.Code, r.Message)
+	if strings.HasPrefix(r.Message, "Cannot run here:") {
+		fmt.Fprintln(out, "  Request less, or ask an administrator to raise the limit. To see the limits, run: flowforge quota")
+	}
 	if e.AboutToStart {
 		fmt.Fprintln(out, "  Capacity is reserved: it is about to start.")
 	}

@@ -32,13 +32,17 @@ const (
 // Run ends the attempts of lost workers and updates why attempts wait, until ctx is cancelled. One
 // server at a time calls it: the leader.
 func (s *Service) Run(ctx context.Context, observe Observe) {
-	since, tidied := time.Now(), time.Time{}
+	since, tidied, reported := time.Now(), time.Time{}, time.Time{}
 	for ctx.Err() == nil {
 		turn, most := s.config.Watch.Turn(), db.Safety
 		work, err := s.queries.AnyPoolWork(ctx)
 		if work && err == nil {
 			most = watchEvery
 			err = s.explain(ctx, observe)
+		}
+		if work && time.Since(since) >= s.config.LostAfter && time.Since(reported) >= shortagesEvery && err == nil {
+			reported = time.Now()
+			err = s.reportShortages(ctx)
 		}
 		if work && time.Since(since) >= s.config.LostAfter && err == nil { // until then, this server may have missed heartbeats
 			err = s.endLost(ctx, observe)
@@ -173,23 +177,23 @@ func whyWaiting(w db.WaitingPoolWorkRow, pools []Pool, workers []Worker, limits 
 		return waiting(launcher.WaitPoolEmpty, "The pool %s no longer exists. An administrator can create it again.", w.Pool)
 	}
 	if pools[i].Draining {
-		return waiting(launcher.WaitPoolEmpty, "The pool %s is being drained: its workers take no tasks.", w.Pool)
+		return waiting(launcher.WaitPoolEmpty, "The pool %s is being drained: its workers take no tasks. An administrator can end the drain.", w.Pool)
 	}
 	connected := slices.DeleteFunc(slices.Clone(workers), func(k Worker) bool { return k.Pool != w.Pool || !k.Connected })
 	if len(connected) == 0 {
-		return waiting(launcher.WaitPoolEmpty, "No worker of the pool %s is connected.", w.Pool)
+		return waiting(launcher.WaitPoolEmpty, "No worker of the pool %s is connected. Start one, or ask an administrator to start one.", w.Pool)
 	}
 	ready := slices.DeleteFunc(slices.Clone(connected), func(k Worker) bool { return k.Draining || k.Leaving })
 	if len(ready) == 0 {
-		return waiting(launcher.WaitPoolEmpty, "All connected workers of the pool %s are being drained.", w.Pool)
+		return waiting(launcher.WaitPoolEmpty, "All connected workers of the pool %s are being drained. Start another worker, or ask an administrator to end the drain.", w.Pool)
 	}
 	required := labelsOf(w.Labels)
 	labelled := slices.DeleteFunc(slices.Clone(ready), func(k Worker) bool { return !hasLabels(k.Labels, required) })
 	if len(labelled) == 0 {
-		return waiting(launcher.WaitPoolUnfit, "No connected worker of the pool %s has the %s.", w.Pool, labelText(required))
+		return waiting(launcher.WaitPoolUnfit, "No connected worker of the pool %s has the %s. Start such a worker, or change the task.", w.Pool, labelText(required))
 	}
 	if !slices.ContainsFunc(labelled, func(k Worker) bool { return k.Capacity.holds(w) }) {
-		return waiting(launcher.WaitPoolUnfit, "No connected worker of the pool %s is large enough: the task requests %s.", w.Pool, requestText(w))
+		return waiting(launcher.WaitPoolUnfit, "No connected worker of the pool %s is large enough: the task requests %s. Start a larger worker, or reduce the request.", w.Pool, requestText(w))
 	}
 	if reason := limited(w, limits); reason != nil {
 		return *reason

@@ -11,17 +11,22 @@ UPDATE inbox_feed SET position = greatest(position, @position);
 
 -- name: InboxEvents :many
 -- Returns the events of a range of the feed that users may want to know about. Of the starts of nodes, these are
--- those of executions in which nothing started before late.
+-- those of executions in which nothing started before late. An execution waits since its launch, or since it was
+-- last continued after a pause.
 SELECT f.id, f.type, f.at, f.tenant_id, f.project_id, f.execution_id, f.subject, f.data,
-    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = f.execution_id) AS of_sweep
+    EXISTS (SELECT 1 FROM input_sweep_runs r WHERE r.execution_id = f.execution_id) AS of_sweep,
+    coalesce(w.since, f.at)::timestamptz AS waits_since
 FROM event_feed f
+LEFT JOIN LATERAL (
+    SELECT greatest(e.created_at, (SELECT max(v.at) FROM events v WHERE v.execution_id = e.id AND v.kind = 'execution.unpaused' AND v.at <= f.at)) AS since
+    FROM executions e WHERE f.type = 'node.started' AND e.id = f.execution_id
+) w ON true
 WHERE f.position > @after AND f.position <= @until AND f.project_id IS NOT NULL AND f.tenant_id IS NOT NULL
     AND CASE f.type
         WHEN 'node.waiting' THEN f.data #>> '{details,code}' = 'APPROVAL'
-        WHEN 'node.started' THEN EXISTS (
-            SELECT 1 FROM executions e WHERE e.id = f.execution_id AND f.at > e.created_at + @late::interval
-                AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.execution_id = e.id AND n.started_at <= e.created_at + @late::interval)
-                AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.execution_id = e.id AND a.started_at <= e.created_at + @late::interval))
+        WHEN 'node.started' THEN f.at > w.since + @late::interval
+            AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.execution_id = f.execution_id AND n.started_at <= w.since + @late::interval)
+            AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.execution_id = f.execution_id AND a.started_at <= w.since + @late::interval)
         ELSE f.type = ANY (@types::text[]) END
 ORDER BY f.position;
 
@@ -60,6 +65,11 @@ SELECT coalesce(
     (SELECT l.actor_id FROM audit_log l WHERE l.object_id = c.id::text AND l.action = 'catalogue.register' ORDER BY l.id LIMIT 1),
     '00000000-0000-0000-0000-000000000000')::uuid AS user_id
 FROM catalogue_entries c WHERE c.id = @id;
+
+-- name: InboxPoolWaits :many
+-- Returns who launched the executions of a project whose attempts wait for a worker of a pool.
+SELECT DISTINCT e.submitted_by::uuid AS user_id FROM pool_work w JOIN executions e ON e.id = w.execution_id
+WHERE w.pool = @pool AND w.project_id = @project_id AND w.worker IS NULL AND e.submitted_by IS NOT NULL ORDER BY user_id;
 
 -- name: InboxChannelEditor :one
 -- Returns who last changed the connection of a channel.
@@ -105,7 +115,7 @@ UPDATE inbox_items SET read_at = coalesce(read_at, @now::timestamptz), resolutio
     mail_state = CASE WHEN mail_state = 'PENDING' THEN 'SKIPPED' ELSE mail_state END, mail_due_at = NULL
 WHERE resolution = '' AND at <= @at
     AND (event = 'approval.waiting' AND execution_id = sqlc.narg(execution_id) AND node = @node
-        OR event IN ('model.requested', 'channel.failing') AND @prefix::text <> '' AND starts_with(occurrence, @prefix));
+        OR event IN ('model.requested', 'channel.failing', 'pool.stalled') AND @prefix::text <> '' AND starts_with(occurrence, @prefix));
 
 -- name: SettleInboxApprovals :exec
 -- Does the same for the nodes that ended without an answer in a range of the feed, and for those of

@@ -43,12 +43,14 @@ LEFT JOIN notification_channels c ON c.project_id = x.project_id AND c.name = x.
 WHERE x.state = 'PENDING' ORDER BY greatest(x.due_at, c.open_until) LIMIT 1;
 
 -- name: ClaimNotifications :many
--- Moves due notifications ahead and counts an attempt. Two processes never claim the same one.
+-- Moves due notifications ahead and counts an attempt. Two processes never claim the same one. busy are channels
+-- (project and name) that already send.
 UPDATE notifications n SET due_at = @until, attempts = n.attempts + 1
 FROM (
     SELECT x.id FROM notifications x
     LEFT JOIN notification_channels c ON c.project_id = x.project_id AND c.name = x.channel
     WHERE x.state = 'PENDING' AND x.due_at <= @now AND (c.open_until IS NULL OR c.open_until <= @now)
+        AND x.project_id::text || '/' || x.channel <> ALL (@busy::text[])
     ORDER BY x.due_at LIMIT @row_limit FOR UPDATE OF x SKIP LOCKED
 ) due
 WHERE n.id = due.id
@@ -87,6 +89,12 @@ WHERE project_id = @project_id AND name = @name AND NOT reported AND failures > 
 -- name: RecoverChannel :execrows
 -- Ends the reported failures of a channel.
 UPDATE notification_channels SET reported = false WHERE project_id = @project_id AND name = @name AND reported;
+
+-- name: ChannelState :one
+-- Counts the channels of all projects that did not accept their last message, and the messages that wait.
+SELECT (SELECT count(*) FROM notification_channels c JOIN connections k ON k.project_id = c.project_id AND k.name = c.name WHERE c.failures > 0)::bigint AS failing,
+    count(*) AS waiting, coalesce(min(n.created_at), now())::timestamptz AS oldest
+FROM notifications n WHERE n.state = 'PENDING' AND n.attempts > 0;
 
 -- name: CountFailingChannels :one
 SELECT count(*) FROM notification_channels c

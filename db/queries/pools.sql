@@ -250,8 +250,26 @@ SELECT task_id FROM pool_work WHERE task_id = ANY (@task_ids::text[]);
 SELECT task_id FROM pool_work;
 
 -- name: AnyPoolWork :one
--- Reports whether attempts wait for workers or run on them.
-SELECT EXISTS (SELECT 1 FROM pool_work) AS work;
+-- Reports whether attempts wait for workers or run on them, or a shortage may have ended.
+SELECT (EXISTS (SELECT 1 FROM pool_work) OR EXISTS (SELECT 1 FROM pool_shortages))::boolean AS work;
+
+-- name: FindPoolShortages :many
+-- Returns the projects whose attempts wait in pools that have had no connected worker since a time, and that
+-- have waited as long.
+SELECT w.pool, w.project_id, w.tenant_id, count(*)::int AS tasks, min(w.queued_at)::timestamptz AS since
+FROM pool_work w JOIN pools p ON p.name = w.pool JOIN tenancy_nodes n ON n.id = w.project_id
+WHERE w.worker IS NULL AND NOT EXISTS (SELECT 1 FROM pool_workers k WHERE k.pool = w.pool AND k.seen_at >= @before::timestamptz)
+GROUP BY w.pool, w.project_id, w.tenant_id HAVING min(w.queued_at) <= @before::timestamptz
+ORDER BY w.pool, w.project_id;
+
+-- name: ListPoolShortages :many
+SELECT * FROM pool_shortages ORDER BY pool, project_id;
+
+-- name: BeginPoolShortage :execrows
+INSERT INTO pool_shortages (pool, project_id, tenant_id, began_at) VALUES (@pool, @project_id, @tenant_id, @began_at) ON CONFLICT (pool, project_id) DO NOTHING;
+
+-- name: EndPoolShortage :execrows
+DELETE FROM pool_shortages WHERE pool = @pool AND project_id = @project_id;
 
 -- name: WaitingPoolWork :many
 -- Returns waiting attempts, of each pool those that are taken next.

@@ -35,7 +35,7 @@ UPDATE schedules SET name = @name, expressions = @expressions, at = sqlc.narg(at
     paused = @paused, reason = @reason, message = @message, owner_id = @owner_id, owner_name = @owner_name, resumed_at = @resumed_at,
     last_at = sqlc.narg(last_at), next_at = sqlc.narg(next_at), due_at = sqlc.narg(due_at), updated_at = @updated_at,
     calendar_id = sqlc.narg(calendar_id), business_days = @business_days, exclude = @exclude, condition = @condition, stop_when = @stop_when,
-    keep_succeeded = sqlc.narg(keep_succeeded), keep_failed = sqlc.narg(keep_failed)
+    keep_succeeded = sqlc.narg(keep_succeeded), keep_failed = sqlc.narg(keep_failed), problem = ''
 WHERE id = @id;
 
 -- name: DeleteSchedule :exec
@@ -58,9 +58,15 @@ SELECT id, paused, next_at, updated_at FROM schedules WHERE id = ANY (@ids::uuid
 SELECT due_at FROM schedules WHERE NOT paused AND due_at IS NOT NULL ORDER BY due_at LIMIT 1;
 
 -- name: AdvanceSchedules :exec
-UPDATE schedules s SET last_at = a.last_at, next_at = a.next_at, due_at = a.due_at
+UPDATE schedules s SET last_at = a.last_at, next_at = a.next_at, due_at = a.due_at, problem = ''
 FROM jsonb_to_recordset(@schedules::jsonb) AS a(id uuid, last_at timestamptz, next_at timestamptz, due_at timestamptz)
 WHERE s.id = a.id;
+
+-- name: SetScheduleProblems :exec
+-- Sets the problems of schedules; '' for none. It does not write those that have not changed.
+UPDATE schedules s SET problem = p.problem
+FROM (SELECT unnest(@ids::uuid[]) AS id, unnest(@problems::text[]) AS problem) p
+WHERE s.id = p.id AND s.problem <> p.problem;
 
 -- name: InsertOccurrences :many
 -- Returns the schedules of the occurrences that it inserts. It omits those whose time has an occurrence.
@@ -85,13 +91,17 @@ UPDATE schedule_occurrences SET state = @state, reason = @reason, message = @mes
 WHERE schedule_id = @schedule_id AND fire_at = @fire_at AND state = 'QUEUED';
 
 -- name: ListOccurrences :many
--- The occurrences of a schedule with the outcome of their executions, newest first.
+-- The newest occurrences of each of the schedules before a time, with the outcome of their executions, newest first.
 SELECT o.*, e.status, e.started_at, e.finished_at, coalesce(e.error ->> 'message', '')::text AS failure
-FROM schedule_occurrences o
+FROM unnest(@schedule_ids::uuid[]) AS s(id)
+CROSS JOIN LATERAL (
+    SELECT x.schedule_id, x.fire_at FROM schedule_occurrences x
+    WHERE x.schedule_id = s.id AND (sqlc.narg(before)::timestamptz IS NULL OR x.fire_at < sqlc.narg(before))
+    ORDER BY x.fire_at DESC LIMIT @max_rows
+) newest
+JOIN schedule_occurrences o ON o.schedule_id = newest.schedule_id AND o.fire_at = newest.fire_at
 LEFT JOIN executions e ON e.id = o.execution_id
-WHERE o.schedule_id = @schedule_id AND (sqlc.narg(before)::timestamptz IS NULL OR o.fire_at < sqlc.narg(before))
-ORDER BY o.fire_at DESC
-LIMIT @max_rows;
+ORDER BY o.schedule_id, o.fire_at DESC;
 
 -- name: LiveOccurrences :many
 -- The executions of schedules that have not ended.
@@ -159,7 +169,7 @@ LEFT JOIN executions e ON e.id = o.execution_id
 WHERE o.schedule_id = @schedule_id AND o.decided_at >= @since;
 
 -- name: SchedulesWithHistory :many
-SELECT id FROM schedules WHERE keep_succeeded IS NOT NULL OR keep_failed IS NOT NULL;
+SELECT id FROM schedules WHERE keep_succeeded IS NOT NULL OR keep_failed IS NOT NULL ORDER BY id;
 
 -- name: ExpireHistory :execrows
 -- Executions of a schedule beyond the newest that it keeps expire now. Those that are pinned stay.
@@ -203,3 +213,10 @@ ORDER BY lower(s.name), s.id;
 
 -- name: SchedulesWithCalendar :many
 SELECT * FROM schedules WHERE calendar_id = @calendar_id ORDER BY lower(name) FOR UPDATE;
+
+-- name: ScheduleState :one
+-- Counts the schedules of all projects, and returns the earliest time at which one is due.
+SELECT count(*) FILTER (WHERE NOT paused) AS active, count(*) FILTER (WHERE paused AND reason IN ('', 'person', 'workflow')) AS paused,
+    count(*) FILTER (WHERE paused AND reason NOT IN ('', 'person', 'workflow')) AS stopped, count(*) FILTER (WHERE problem <> '') AS problems,
+    coalesce(min(CASE WHEN paused THEN NULL ELSE due_at END), now())::timestamptz AS due_at
+FROM schedules;

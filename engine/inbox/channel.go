@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/data/message"
@@ -34,7 +35,7 @@ func (s *Service) channelFailing(ctx context.Context, q *db.Queries, row db.Inbo
 		return fmt.Errorf("find who changed the channel %s: %w", data.ObjectName, err)
 	}
 	m := message.Message{
-		Level: message.Error, Title: fmt.Sprintf("The channel %q does not receive messages", data.ObjectName), Text: failure.Error,
+		Level: message.Error, Title: fmt.Sprintf("The channel %q does not receive messages", data.ObjectName), Text: strings.TrimSpace(failure.Error + " Correct the channel and test it. FlowForge then sends the messages that wait."),
 		URL: s.config.PublicURL + "/notifications", Incident: "channel/" + data.ObjectName,
 	}
 	return s.emit(ctx, q, occurrence{

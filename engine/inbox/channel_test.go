@@ -29,7 +29,7 @@ func TestAFailingChannel(t *testing.T) {
 		require.Equal(t, []notify.Event{inbox.ChannelFailing}, b.events(person))
 		item := b.items(person)[0]
 		require.Equal(t, `The channel "portal" does not receive messages`, item.Message.Title)
-		require.Equal(t, "The receiver responded with 500.", item.Message.Text)
+		require.Equal(t, "The receiver responded with 500. Correct the channel and test it. FlowForge then sends the messages that wait.", item.Message.Text)
 		require.Equal(t, "/notifications", item.Path)
 		require.False(t, item.Read())
 	}

@@ -38,7 +38,7 @@ func (s *Service) question(row db.InboxEventsRow, of db.InboxExecutionRow, data 
 // preempted.
 func (s *Service) capacityMessage(row db.InboxEventsRow, of db.InboxExecutionRow, data payload) message.Message {
 	m := message.Message{
-		Level: message.Info, Title: fmt.Sprintf("%s started after waiting for %s", notify.ExecutionTitle(of.WorkflowName, of.Name), units.Duration(row.At.Sub(of.CreatedAt))),
+		Level: message.Info, Title: fmt.Sprintf("%s started after waiting for %s", notify.ExecutionTitle(of.WorkflowName, of.Name), units.Duration(row.At.Sub(row.WaitsSince))),
 		URL: s.executionURL(*row.ExecutionID), Incident: "execution/" + row.ExecutionID.String(), Facts: executionFacts(*row.ExecutionID, of),
 	}
 	if row.Type == "node.preempted" {

@@ -11,6 +11,7 @@ const (
 	StartedLate    notify.Event = "execution.started_late" // after waiting for some time
 	Reclaimed      notify.Event = "quota.reclaimed"        // others needed the capacity that a task had borrowed
 	ScheduleFailed notify.Event = "schedule.failed"        // an execution that a schedule launched
+	PoolStalled    notify.Event = "pool.stalled"           // tasks wait for a pool without workers
 	SweepEnded     notify.Event = "sweep.ended"
 	ModelRequest   notify.Event = "model.requested" // someone requests another stage
 	ChannelFailing notify.Event = "channel.failing" // does not accept messages
@@ -80,8 +81,9 @@ func Events() []Description {
 		{notify.Succeeded, Executions, "Execution succeeded", "An execution that you launched succeeds.", inbox},
 		{notify.Cancelled, Executions, "Execution cancelled", "An execution that you launched is cancelled.", Mode{}},
 		{notify.Slow, Executions, "Slower than usual", "An execution takes more than twice the median duration of the last 20 successful ones.", inbox},
-		{StartedLate, Executions, "Started after waiting", "An execution that you launched starts after more than 10 minutes.", inbox},
+		{StartedLate, Executions, "Started after waiting", "The first node of an execution that you launched starts after more than 10 minutes. Time in which you paused it does not count.", inbox},
 		{Reclaimed, Executions, "Capacity reclaimed", "A task of your execution is preempted because others need the capacity that it borrowed.", inbox},
+		{PoolStalled, Executions, "Pool without workers", "A task of an execution that you launched has waited for 5 minutes for a pool without a connected worker. Sent only once until a worker connects.", both},
 		{SweepEnded, Executions, "Sweep ended", "A sweep that you created has ended without being stopped by you.", inbox},
 		{ScheduleFailed, Schedules, "Schedule failed", "An execution of your schedule fails.", both},
 		{notify.SchedulePaused, Schedules, "Schedule paused", "FlowForge pauses your schedule after failures, because of its stop condition, or because you lost access.", both},

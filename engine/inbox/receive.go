@@ -29,7 +29,7 @@ func received() []string {
 	return []string{
 		"execution.succeeded", "execution.failed", "execution.cancelled", "node.approved", "node.rejected", "node.preempted",
 		"audit.schedule.pause", "audit.schedule.refuse", "audit.trigger.pause", "audit.trigger.fail", "audit.sweep.end", "audit.model.moved", "audit.model.requested", "audit.model.approved", "audit.model.rejected", "audit.model.withdrawn",
-		"audit.channel.fail", "audit.channel.recover",
+		"audit.channel.fail", "audit.channel.recover", "audit.pool.stall", "audit.pool.recover",
 	}
 }
 
@@ -130,6 +130,10 @@ func (s *Service) receive(ctx context.Context, q *db.Queries, row db.InboxEvents
 		return s.channelFailing(ctx, q, row, data)
 	case "audit.channel.recover":
 		return s.channelWorks(ctx, q, row, data)
+	case "audit.pool.stall":
+		return s.poolStalled(ctx, q, row, data)
+	case "audit.pool.recover":
+		return s.poolWorks(ctx, q, row, data)
 	case "audit.sweep.end":
 		return s.sweepEnded(ctx, q, row, data)
 	case "audit.model.moved":

@@ -117,6 +117,25 @@ func TestAnEndSettlesApprovals(t *testing.T) {
 	require.True(t, b.items(ada)[1].Read())
 }
 
+// TestPausesAreNoWait: an execution that was paused waits since it was continued.
+func TestPausesAreNoWait(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.person("ada", auth.ProjectDev)
+	short, long := b.launched(ada), b.launched(ada)
+	b.clock.add(20 * time.Minute)
+	b.event(short, "execution.unpaused", "", nil)
+	b.event(long, "execution.unpaused", "", nil)
+	b.clock.add(time.Minute)
+	b.event(short, "node.started", "", nil)
+	b.clock.add(11 * time.Minute)
+	b.event(long, "node.started", "", nil)
+	b.receive()
+	items := b.items(ada)
+	require.Len(t, items, 1)
+	require.Equal(t, "digits.train started after waiting for 12 min", items[0].Message.Title)
+}
+
 func TestCapacity(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

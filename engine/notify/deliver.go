@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,7 +18,7 @@ import (
 )
 
 const (
-	together = 8                 // messages that are sent at the same time
+	together = 8                 // messages that a channel sends at the same time
 	claimed  = 50                // messages of one pass
 	lease    = 2 * message.Limit // an attempt that has not settled by then is repeated
 	watches  = 5 * time.Second   // between two searches for waiting work
@@ -40,6 +39,8 @@ func backoff() []time.Duration {
 func (s *Service) Run(ctx context.Context) {
 	ctx = auth.AsSystem(ctx)
 	var watched, cleaned time.Time
+	var sends sending
+	defer sends.all.Wait()
 	for ctx.Err() == nil {
 		turn := s.config.Watch.Turn()
 		rules := true // whether something may need to be watched
@@ -49,7 +50,7 @@ func (s *Service) Run(ctx context.Context) {
 			rules, err = s.watch(ctx)
 			s.logged(ctx, "notifications about waiting work could not be stored; the next attempt retries them", err)
 		}
-		err := s.sendDue(ctx)
+		err := s.sendDue(ctx, &sends)
 		s.logged(ctx, "notifications could not be sent; the next attempt retries them", err)
 		if now := time.Now(); now.Sub(cleaned) >= cleans {
 			cleaned = now
@@ -84,28 +85,27 @@ func (s *Service) logged(ctx context.Context, what string, err error) {
 	}
 }
 
-// sendDue attempts each due message once.
-func (s *Service) sendDue(ctx context.Context) error {
+// sendDue begins an attempt for each due message of the channels that send none now. It does not wait for
+// the attempts.
+func (s *Service) sendDue(ctx context.Context, sends *sending) error {
 	for {
 		now := s.now()
-		rows, err := s.queries.ClaimNotifications(ctx, new(now.Add(lease)), &now, claimed)
+		rows, err := s.queries.ClaimNotifications(ctx, new(now.Add(lease)), &now, sends.channels(), claimed)
 		if err != nil {
 			return fmt.Errorf("claim notifications: %w", err)
 		}
 		s.config.Crash("notify.claimed")
-		slots := make(chan struct{}, together)
-		failures := make([]error, len(rows))
-		var all sync.WaitGroup
-		for i, row := range rows {
-			slots <- struct{}{}
-			all.Go(func() {
-				defer func() { <-slots }()
-				failures[i] = s.attempt(ctx, row)
-			})
+		channels := map[string][]db.Notification{}
+		for _, row := range rows {
+			channels[channelKey(row)] = append(channels[channelKey(row)], row)
 		}
-		all.Wait()
-		if err := errors.Join(failures...); err != nil || len(rows) < claimed || ctx.Err() != nil {
-			return err
+		for channel, rows := range channels {
+			sends.start(ctx, channel, rows, func(ctx context.Context, row db.Notification) {
+				s.logged(ctx, "a notification could not be sent; the next attempt retries it", s.attempt(ctx, row))
+			}, s.Wake)
+		}
+		if len(rows) < claimed || ctx.Err() != nil {
+			return nil
 		}
 	}
 }

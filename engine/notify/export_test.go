@@ -9,4 +9,8 @@ func (s *Service) Watch(ctx context.Context) error {
 }
 
 // SendDue makes one attempt for each due message.
-func (s *Service) SendDue(ctx context.Context) error { return s.sendDue(ctx) }
+func (s *Service) SendDue(ctx context.Context) error {
+	var sends sending
+	defer sends.all.Wait()
+	return s.sendDue(ctx, &sends)
+}

@@ -3,6 +3,7 @@ package schedule
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,7 +29,7 @@ func (l Calendars) Create(ctx context.Context, c Calendar) (Calendar, error) {
 		if found == nil {
 			return nil
 		}
-		return apperr.InvalidFields("The calendar cannot be saved with these values.", []apperr.Field{{Path: "name", Message: fmt.Sprintf("There is already a calendar %q in the project.", found.Name)}})
+		return apperr.InvalidFields("The calendar cannot be saved with these values.", []apperr.Field{{Path: "name", Message: fmt.Sprintf("There is already a calendar %q in the project. Change that calendar, or choose another name.", found.Name)}})
 	})
 }
 
@@ -38,9 +39,9 @@ func (l Calendars) Update(ctx context.Context, c Calendar, based time.Time) (Cal
 	return l.store(ctx, c, func(found *db.ScheduleCalendar) error {
 		switch {
 		case found == nil:
-			return apperr.New(apperr.Conflict, "Another user has deleted the calendar in the meantime.")
+			return apperr.New(apperr.Conflict, "Another user has deleted the calendar in the meantime. To keep your version, create a calendar with these values.")
 		case !found.UpdatedAt.Equal(based):
-			return apperr.New(apperr.Conflict, "Another user has changed the calendar in the meantime.")
+			return apperr.New(apperr.Conflict, "Another user has changed the calendar in the meantime. To compare, open the calendar in another tab. To replace that version with yours, save again.")
 		}
 		return nil
 	})
@@ -98,7 +99,7 @@ func (l Calendars) write(ctx context.Context, q *db.Queries, subject auth.Subjec
 			ID: id, TenantID: row.TenantID, ProjectID: row.ProjectID, Name: row.Name, Description: row.Description, Weekend: row.Weekend,
 			Holidays: row.Holidays, Blackouts: row.Blackouts, Now: l.service.now(),
 		}); db.Constraint(err) == "schedule_calendars_name_key" {
-			return apperr.Wrap(apperr.Conflict, err, "Another user has just created the calendar "+c.Name+".")
+			return apperr.Wrap(apperr.Conflict, err, "Another user has just created the calendar "+c.Name+". Open that calendar and change it, or choose another name.")
 		} else if err != nil {
 			return fmt.Errorf("insert calendar: %w", err)
 		}
@@ -162,18 +163,39 @@ func (l Calendars) Delete(ctx context.Context, ref string) error {
 		if err != nil {
 			return fmt.Errorf("schedules of calendar %s: %w", row.ID, err)
 		}
-		switch len(used) {
-		case 0:
-		case 1:
-			return apperr.New(apperr.Conflict, "The schedule %s uses the calendar %s. Change the schedule first.", used[0].Name, row.Name)
-		default:
-			return apperr.New(apperr.Conflict, "%d schedules use the calendar %s, such as %s. Change these schedules first.", len(used), row.Name, used[0].Name)
+		if len(used) > 0 {
+			return apperr.New(apperr.Conflict, "%s", inUse(row.Name, used))
 		}
 		if err := q.DeleteCalendar(ctx, row.ID); err != nil {
 			return fmt.Errorf("delete calendar %s: %w", row.ID, err)
 		}
 		return audit.Record(ctx, q, calendarEntry("schedule_calendar.delete", row, calendarFacts(row), nil))
 	})
+}
+
+// mostUses is the maximum number of schedules that a message names.
+const mostUses = 5
+
+// inUse states which schedules use a calendar, and how to delete it.
+func inUse(calendar string, schedules []db.Schedule) string {
+	names := make([]string, 0, mostUses+1)
+	for i, row := range schedules {
+		if i == mostUses {
+			names = append(names, fmt.Sprintf("%d more", len(schedules)-i))
+			break
+		}
+		name := row.Name
+		if row.DeclaredAs != nil {
+			name += " (in the definition of " + row.WorkflowName + ")"
+		}
+		names = append(names, name)
+	}
+	if len(names) == 1 {
+		return fmt.Sprintf("The schedule %s uses the calendar %s. To delete the calendar, first select another calendar or no calendar in this schedule.", names[0], calendar)
+	}
+	last := len(names) - 1
+	return fmt.Sprintf("%d schedules use the calendar %s: %s and %s. To delete the calendar, first select another calendar or no calendar in these schedules.",
+		len(schedules), calendar, strings.Join(names[:last], ", "), names[last])
 }
 
 func calendarEntry(action string, row db.ScheduleCalendar, before, after any) audit.Entry {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -65,44 +66,46 @@ func (s loop) fireDue(ctx context.Context, ids []uuid.UUID) error {
 		all <- series
 	}
 	start := time.Now()
+	failed := problems{}
 	var failures []error
 	for n := 0; n < turnSteps && len(ids) > 0 && (n == 0 || time.Since(start) < turnTime) && ctx.Err() == nil; n++ {
-		again, failed := s.fireSteps(ctx, all, ids)
-		failures, ids = append(failures, failed...), again
+		again, failure := s.fireSteps(ctx, all, ids, failed)
+		failures, ids = append(failures, failure), again
 	}
-	return joined(failures)
+	return errors.Join(errors.Join(failures...), s.show(ctx, "process the run of this schedule", failed))
 }
 
 // fireSteps processes one step of each schedule, in groups. It returns the schedules that are still
-// due, and what failed.
-func (s loop) fireSteps(ctx context.Context, all chan *execution.LaunchSeries, ids []uuid.UUID) (again []uuid.UUID, failures []error) {
+// due, adds those that failed to failed, and returns the errors of groups that could not be read.
+func (s loop) fireSteps(ctx context.Context, all chan *execution.LaunchSeries, ids []uuid.UUID, failed problems) (again []uuid.UUID, err error) {
 	var mu sync.Mutex
-	_ = each(slices.Collect(slices.Chunk(ids, groupSize)), cap(all), func(ids []uuid.UUID) error {
+	results := each(slices.Collect(slices.Chunk(ids, groupSize)), cap(all), func(ids []uuid.UUID) error {
 		series := <-all
 		defer func() { all <- series }()
 		if ctx.Err() != nil {
 			return nil
 		}
-		more, failed := s.fireGroup(ctx, series, ids)
+		more, problems, err := s.fireGroup(ctx, series, ids)
 		mu.Lock()
 		defer mu.Unlock()
-		again, failures = append(again, more...), append(failures, failed...)
-		return nil
+		again = append(again, more...)
+		maps.Copy(failed, problems)
+		return err
 	})
-	return again, failures
+	return again, joined(slices.DeleteFunc(results, func(err error) bool { return err == nil }))
 }
 
 // fireGroup processes one step of each schedule of a group. The steps are written together, but each
-// takes effect on its own.
-func (s loop) fireGroup(ctx context.Context, series *execution.LaunchSeries, ids []uuid.UUID) (again []uuid.UUID, failures []error) {
+// takes effect on its own. It returns the schedules that are still due, and those that failed.
+func (s loop) fireGroup(ctx context.Context, series *execution.LaunchSeries, ids []uuid.UUID) (again []uuid.UUID, failed problems, err error) {
 	database, err := series.Database(ctx)
 	if err != nil {
-		return nil, []error{err}
+		return nil, nil, err
 	}
 	s = s.on(database)
-	rows, loads, err := s.readDue(ctx, ids)
+	rows, loads, failed, err := s.readDue(ctx, ids)
 	if err != nil {
-		return nil, []error{err}
+		return nil, failed, err
 	}
 	var runs, launched, settled []*run
 	c := newShared(s.now())
@@ -110,7 +113,7 @@ func (s loop) fireGroup(ctx context.Context, series *execution.LaunchSeries, ids
 		r, err := s.nextRun(ctx, row, loads[row.ID], c)
 		switch {
 		case err != nil:
-			failures = append(failures, fmt.Errorf("schedule %s: %w", row.ID, err))
+			failed[row.ID] = err
 			continue
 		case r == nil:
 			continue
@@ -128,12 +131,12 @@ func (s loop) fireGroup(ctx context.Context, series *execution.LaunchSeries, ids
 		switch {
 		case errors.Is(r.err, errNotDue):
 		case r.err != nil:
-			failures = append(failures, fmt.Errorf("schedule %s: %w", r.row.ID, r.err))
+			failed[r.row.ID] = r.err
 		case !r.step.next.IsZero() && !r.step.next.Add(r.schedule.Delay).After(s.now()):
 			again = append(again, r.row.ID)
 		}
 	}
-	return again, failures
+	return again, failed, nil
 }
 
 // mostFailures is the maximum number of failures in a message of the log.
@@ -148,11 +151,12 @@ func joined(failures []error) error {
 }
 
 // readDue returns those of the schedules that are due, and the loads of those that limit how many
-// executions run. It pauses schedules that failed too often.
-func (s loop) readDue(ctx context.Context, ids []uuid.UUID) ([]db.Schedule, map[uuid.UUID]load, error) {
+// executions run. It pauses schedules that failed too often, and returns those that could not be paused.
+func (s loop) readDue(ctx context.Context, ids []uuid.UUID) ([]db.Schedule, map[uuid.UUID]load, problems, error) {
+	failed := problems{}
 	rows, err := s.queries.SchedulesByID(ctx, ids)
 	if err != nil {
-		return nil, nil, fmt.Errorf("get %d schedules: %w", len(ids), err)
+		return nil, nil, failed, fmt.Errorf("get %d schedules: %w", len(ids), err)
 	}
 	now := s.now()
 	rows = slices.DeleteFunc(rows, func(row db.Schedule) bool { return row.Paused || row.DueAt == nil || row.DueAt.After(now) })
@@ -166,14 +170,20 @@ func (s loop) readDue(ctx context.Context, ids []uuid.UUID) ([]db.Schedule, map[
 		}
 	}
 	if len(failing) > 0 {
-		paused, err := s.pauseFailing(ctx, failing)
+		results, err := s.pauseFailing(ctx, failing)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, failed, err
 		}
-		rows = slices.DeleteFunc(rows, func(row db.Schedule) bool { return slices.Contains(paused, row.ID) })
+		rows = slices.DeleteFunc(rows, func(row db.Schedule) bool {
+			err, found := results[row.ID]
+			if err != nil {
+				failed[row.ID] = fmt.Errorf("%s: %w", couldNotPause, err)
+			}
+			return found
+		})
 	}
 	loads, err := s.loads(ctx, s.queries, limited)
-	return rows, loads, err
+	return rows, loads, failed, err
 }
 
 // decidedBefore returns the runs that were decided before. Only their schedules must advance.

@@ -104,24 +104,29 @@ func (s loop) fireAll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find queued occurrences: %w", err)
 	}
-	failed := each(queues, queuesAtOnce, func(id uuid.UUID) error {
-		if err := s.launchQueued(ctx, id); err != nil && !errors.Is(err, errNotDue) {
-			return fmt.Errorf("schedule %s: %w", id, err)
+	results := each(queues, queuesAtOnce, func(id uuid.UUID) error {
+		if err := s.launchQueued(ctx, id); !errors.Is(err, errNotDue) {
+			return err
 		}
 		return nil
 	})
-	due, err := s.queries.DueSchedules(ctx, s.now(), maxDue)
-	if err != nil {
-		return fmt.Errorf("find due schedules: %w", err)
+	failed := problems{}
+	for i, id := range queues {
+		failed[id] = results[i]
 	}
-	return errors.Join(failed, s.fireDue(ctx, due))
+	err = s.show(ctx, "launch a queued run of this schedule", failed)
+	due, failure := s.queries.DueSchedules(ctx, s.now(), maxDue)
+	if failure != nil {
+		return errors.Join(err, fmt.Errorf("find due schedules: %w", failure))
+	}
+	return errors.Join(err, s.fireDue(ctx, due))
 }
 
 // each calls f for items, atOnce at a time. The failure of one item does not affect the others. It
-// returns all failures.
-func each[T any](items []T, atOnce int, f func(T) error) error {
+// returns the error of each item.
+func each[T any](items []T, atOnce int, f func(T) error) []error {
 	if len(items) == 1 {
-		return f(items[0])
+		return []error{f(items[0])}
 	}
 	slots := make(chan struct{}, atOnce)
 	failures := make([]error, len(items))
@@ -134,7 +139,7 @@ func each[T any](items []T, atOnce int, f func(T) error) error {
 		})
 	}
 	all.Wait()
-	return errors.Join(failures...)
+	return failures
 }
 
 // followClock recomputes the next runs of schedules whose last run is in the future because the
@@ -144,36 +149,39 @@ func (s loop) followClock(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find schedules whose last fire is in the future: %w", err)
 	}
+	failed := problems{}
 	for _, id := range ids {
-		err := db.Tx(ctx, s.database, func(_ pgx.Tx, q *db.Queries) error {
-			row, err := q.LockSchedule(ctx, id)
-			if db.IsNoRows(err) || err == nil && (row.LastAt == nil || !row.LastAt.After(s.now().Add(ClockBack))) {
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("lock schedule %s: %w", id, err)
-			}
-			_, t, fields, err := s.read(ctx, q, row)
-			if err != nil {
-				return err
-			}
-			if len(fields) > 0 {
-				return s.pauseIn(ctx, q, id, PausedByAccess, unreadable(fields))
-			}
-			s.config.Logger.Warn("the clock went back: the next fire of a schedule is computed again", "schedule", id, "last_fire", row.LastAt)
-			before := map[string]any{"last_fire_at": row.LastAt, "next_fire_at": row.NextAt}
-			row.LastAt = nil
-			setNext(&row, t, s.now())
-			if err := q.UpdateSchedule(ctx, update(row)); err != nil {
-				return fmt.Errorf("compute schedule %s again: %w", id, err)
-			}
-			return audit.Record(ctx, q, entry("schedule.clock", row, before, map[string]any{"next_fire_at": row.NextAt}))
-		})
+		failed[id] = s.recompute(ctx, id)
+	}
+	return s.show(ctx, "compute the next run of this schedule after a change of the clock", failed)
+}
+
+// recompute recomputes the next run of a schedule whose last run is in the future.
+func (s loop) recompute(ctx context.Context, id uuid.UUID) error {
+	return db.Tx(ctx, s.database, func(_ pgx.Tx, q *db.Queries) error {
+		row, err := q.LockSchedule(ctx, id)
+		if db.IsNoRows(err) || err == nil && (row.LastAt == nil || !row.LastAt.After(s.now().Add(ClockBack))) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("lock it: %w", err)
+		}
+		_, t, fields, err := s.read(ctx, q, row)
 		if err != nil {
 			return err
 		}
-	}
-	return nil
+		if len(fields) > 0 {
+			return s.pauseIn(ctx, q, id, PausedByAccess, unreadable(fields))
+		}
+		s.config.Logger.Warn("the clock went back: the next fire of a schedule is computed again", "schedule", id, "last_fire", row.LastAt)
+		before := map[string]any{"last_fire_at": row.LastAt, "next_fire_at": row.NextAt}
+		row.LastAt = nil
+		setNext(&row, t, s.now())
+		if err := q.UpdateSchedule(ctx, update(row)); err != nil {
+			return fmt.Errorf("store the next run: %w", err)
+		}
+		return audit.Record(ctx, q, entry("schedule.clock", row, before, map[string]any{"next_fire_at": row.NextAt}))
+	})
 }
 
 // expireHistory marks executions beyond those that schedules keep for removal.
@@ -182,10 +190,9 @@ func (s loop) expireHistory(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("find schedules that keep some executions: %w", err)
 	}
+	failed := problems{}
 	for _, id := range ids {
-		if _, err := s.queries.ExpireHistory(ctx, s.now(), id); err != nil {
-			return fmt.Errorf("old executions of schedule %s: %w", id, err)
-		}
+		_, failed[id] = s.queries.ExpireHistory(ctx, s.now(), id)
 	}
-	return nil
+	return s.show(ctx, "remove the old executions of this schedule", failed)
 }

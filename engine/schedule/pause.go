@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -13,28 +14,29 @@ import (
 
 // pauseAllFailing pauses all schedules whose last occurrences failed.
 func (s loop) pauseAllFailing(ctx context.Context) error {
-	_, err := s.pauseFailing(ctx, nil)
-	return err
+	results, err := s.pauseFailing(ctx, nil)
+	return errors.Join(err, s.show(ctx, couldNotPause, results))
 }
 
+// couldNotPause is what could not be done for a schedule whose last executions failed.
+const couldNotPause = "pause this schedule after consecutive failures"
+
 // pauseFailing pauses the schedules whose last occurrences failed; of those with the given IDs, or of
-// all for nil. It returns which it paused.
-func (s loop) pauseFailing(ctx context.Context, only []uuid.UUID) ([]uuid.UUID, error) {
+// all for nil. It returns the result for each schedule that it found. A schedule that cannot be paused
+// does not affect the others.
+func (s loop) pauseFailing(ctx context.Context, only []uuid.UUID) (problems, error) {
 	ids, err := s.queries.FailingSchedules(ctx, only)
 	if err != nil {
 		return nil, fmt.Errorf("find failing schedules: %w", err)
 	}
-	var paused []uuid.UUID
+	results := problems{}
 	for _, id := range ids {
-		done, err := s.pauseIfFailing(ctx, id)
-		if err != nil {
-			return paused, fmt.Errorf("pause schedule %s: %w", id, err)
-		}
-		if done {
-			paused = append(paused, id)
+		paused, err := s.pauseIfFailing(ctx, id)
+		if paused || err != nil {
+			results[id] = err
 		}
 	}
-	return paused, nil
+	return results, nil
 }
 
 // pauseIfFailing pauses a schedule that fails while it is locked: a user may just have resumed,
@@ -53,7 +55,7 @@ func (s loop) pauseIfFailing(ctx context.Context, id uuid.UUID) (paused bool, er
 			return err
 		}
 		paused = true
-		return s.pauseIn(ctx, q, id, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures.", row.PauseAfter))
+		return s.pauseIn(ctx, q, id, PausedByFailures, fmt.Sprintf("Paused after %d consecutive failures. Correct their cause, and resume the schedule.", row.PauseAfter))
 	})
 	return paused, err
 }

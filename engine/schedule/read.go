@@ -70,17 +70,28 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Schedule, string, error
 // fromRows returns the schedules of rows, each with its most recent occurrences.
 func (s *Service) fromRows(ctx context.Context, rows []db.Schedule, recent int) ([]Schedule, error) {
 	list := make([]Schedule, 0, len(rows))
-	for _, row := range rows {
-		sc, _, _, err := s.read(ctx, s.queries, row)
+	ids := make([]uuid.UUID, len(rows))
+	c := newShared(s.now())
+	for i, row := range rows {
+		sc, _, _, err := s.readShared(ctx, s.queries, row, c)
 		if err != nil {
 			return nil, err
 		}
-		if recent > 0 {
-			if sc.Recent, _, err = s.occurrences(ctx, sc.ID, nil, recent); err != nil {
-				return nil, err
-			}
-		}
-		list = append(list, sc)
+		list, ids[i] = append(list, sc), sc.ID
+	}
+	if recent == 0 || len(rows) == 0 {
+		return list, nil
+	}
+	found, err := s.queries.ListOccurrences(ctx, ids, nil, int32(recent)) //nolint:gosec // bounded
+	if err != nil {
+		return nil, fmt.Errorf("list occurrences of %d schedules: %w", len(ids), err)
+	}
+	of := map[uuid.UUID][]Occurrence{}
+	for _, row := range found {
+		of[row.ScheduleID] = append(of[row.ScheduleID], occurrenceOf(row))
+	}
+	for i := range list {
+		list[i].Recent = of[list[i].ID]
 	}
 	return list, nil
 }
@@ -97,12 +108,8 @@ func (s *Service) Occurrences(ctx context.Context, id uuid.UUID, before *time.Ti
 	if _, err := s.readable(ctx, id); err != nil {
 		return nil, nil, err
 	}
-	return s.occurrences(ctx, id, before, min(cmp.Or(max(limit, 0), defaultRows), maxRows))
-}
-
-// occurrences is Occurrences for a caller who may read the schedule.
-func (s *Service) occurrences(ctx context.Context, id uuid.UUID, before *time.Time, limit int) ([]Occurrence, *time.Time, error) {
-	rows, err := s.queries.ListOccurrences(ctx, id, before, int32(limit+1)) //nolint:gosec // bounded
+	limit = min(cmp.Or(max(limit, 0), defaultRows), maxRows)
+	rows, err := s.queries.ListOccurrences(ctx, []uuid.UUID{id}, before, int32(limit+1)) //nolint:gosec // bounded
 	if err != nil {
 		return nil, nil, fmt.Errorf("list occurrences of schedule %s: %w", id, err)
 	}
@@ -111,18 +118,22 @@ func (s *Service) occurrences(ctx context.Context, id uuid.UUID, before *time.Ti
 		rows = rows[:limit]
 		next = new(rows[limit-1].FireAt.UTC())
 	}
-	list := make([]Occurrence, 0, len(rows))
-	for _, r := range rows {
-		o := Occurrence{
-			FireAt: r.FireAt.UTC(), LastFireAt: r.LastFireAt.UTC(), Fires: r.Fires, IntervalStart: r.IntervalStart.UTC(), State: State(r.State), Reason: r.Reason,
-			Message: r.Message, ExecutionID: r.ExecutionID, DecidedAt: r.DecidedAt.UTC(), StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Failure: r.Failure,
-		}
-		if r.Status != nil {
-			o.Status = *r.Status
-		}
-		list = append(list, o)
+	list := make([]Occurrence, len(rows))
+	for i, r := range rows {
+		list[i] = occurrenceOf(r)
 	}
 	return list, next, nil
+}
+
+func occurrenceOf(r db.ListOccurrencesRow) Occurrence {
+	o := Occurrence{
+		FireAt: r.FireAt.UTC(), LastFireAt: r.LastFireAt.UTC(), Fires: r.Fires, IntervalStart: r.IntervalStart.UTC(), State: State(r.State), Reason: r.Reason,
+		Message: r.Message, ExecutionID: r.ExecutionID, DecidedAt: r.DecidedAt.UTC(), StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Failure: r.Failure,
+	}
+	if r.Status != nil {
+		o.Status = *r.Status
+	}
+	return o
 }
 
 // Fire is a planned run.

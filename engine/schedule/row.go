@@ -17,7 +17,7 @@ import (
 func fromRow(row db.Schedule) (Schedule, error) {
 	out := Schedule{
 		ID: row.ID, ProjectID: row.ProjectID, WorkflowID: row.WorkflowID, Owner: query.Person{ID: row.OwnerID, Name: row.OwnerName},
-		Reason: row.Reason, Message: row.Message, CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), LastAt: utc(row.LastAt), NextAt: utc(row.NextAt),
+		Reason: row.Reason, Message: row.Message, Problem: row.Problem, CreatedAt: row.CreatedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), LastAt: utc(row.LastAt), NextAt: utc(row.NextAt),
 		Spec: Spec{
 			Workflow: row.WorkflowName, Name: row.Name, Version: row.Version, Priority: query.Priority(row.Priority),
 			When: When{

@@ -132,6 +132,7 @@ type Schedule struct {
 	Owner      query.Person
 	Reason     string // why it is paused
 	Message    string
+	Problem    string // why the server could not process it; "" after it could
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	LastAt     *time.Time

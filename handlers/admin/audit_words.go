@@ -14,6 +14,7 @@ func actionText(action string) string {
 		"execution.keep": "kept", "execution.release": "stopped keeping", "execution.expire": "removed the expired",
 		"event_consumer.redeliver": "redelivered dead letters of", "event_consumer.discard": "discarded dead letters of",
 		"pool.access": "changed access to", "pool.limit": "changed a limit of", "pool.drain": "changed the drain of", "pool.drain_worker": "changed the drain of a worker of", "pool.create_token": "created a token of", "pool.revoke_token": "revoked a token of",
+		"pool.stall": "has tasks that wait without a worker of", "pool.recover": "has no more tasks that wait without a worker of",
 		"channel.fail": "could not send messages to", "channel.recover": "sends messages again to",
 		"catalogue.register": "registered", "workflow.register": "registered a version of",
 	}

@@ -284,7 +284,7 @@ func toScheduleBody(sc schedule.Schedule) (contract.ScheduleBody, error) {
 		return contract.ScheduleBody{}, err
 	}
 	out := contract.ScheduleBody{
-		ID: sc.ID, WorkflowID: sc.WorkflowID, Owner: sc.Owner.Name, Reason: sc.Reason, Message: sc.Message, Delay: int(sc.Delay / time.Second),
+		ID: sc.ID, WorkflowID: sc.WorkflowID, Owner: sc.Owner.Name, Reason: sc.Reason, Message: sc.Message, Problem: sc.Problem, Delay: int(sc.Delay / time.Second),
 		LastFireAt: sc.LastAt, NextFireAt: sc.NextAt, CreatedAt: sc.CreatedAt, UpdatedAt: sc.UpdatedAt, Declared: sc.Declared,
 		ScheduleInput: contract.ScheduleInput{
 			Workflow: sc.Workflow, Name: sc.Name, Version: sc.Version, Inputs: inputs, Misfire: string(sc.Misfire), CatchUp: int(sc.CatchUp / time.Second),

@@ -128,8 +128,31 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 		}
 		live.Waiting = append(live.Waiting, row)
 	}
+	if err := h.addWaitingInCluster(ctx, clock, &live); err != nil {
+		return live, err
+	}
 	live.Figures, err = h.lastDay(ctx, clock)
 	return live, err
+}
+
+// addWaitingInCluster adds the nodes that have capacity and wait for the cluster or for a worker of a pool.
+func (h *Pages) addWaitingInCluster(ctx context.Context, clock ui.Clock, live *views.HomeLive) error {
+	room := homeWaiting - len(live.Waiting)
+	if room <= 0 {
+		return nil
+	}
+	waits, err := h.Executions.Waits.InCluster(ctx, uuid.Nil, room)
+	if err != nil {
+		return err
+	}
+	for _, w := range waits.Entries {
+		id := w.Key.Execution.String()
+		live.Waiting = append(live.Waiting, views.WaitingRow{
+			Node: w.Name.Node, NodeURL: views.NodeURL(id, w.Name.Node), Execution: label.ShortID(w.Key.Execution), ExecutionURL: views.ExecutionURL(id),
+			Reason: w.Reason.Message, Since: clock.Ago(w.Since),
+		})
+	}
+	return nil
 }
 
 // homeApprovals are the first pending approvals and their total number.

@@ -120,7 +120,7 @@ func rowOf(sc schedule.Schedule) views.ScheduleRow {
 	id := sc.ID.String()
 	row := views.ScheduleRow{
 		ID: id, Name: sc.Name, URL: views.ScheduleURL(id), Workflow: sc.Workflow, Version: "latest", Zone: sc.Timezone, Paused: sc.Paused,
-		Message: sc.Message, Owner: sc.Owner.Name, Strip: stripOf(sc.Recent), Declared: sc.Declared,
+		Message: sc.Message, Problem: sc.Problem, Owner: sc.Owner.Name, Strip: stripOf(sc.Recent), Declared: sc.Declared,
 	}
 	if sc.Version != "" {
 		row.Version = sc.Version

@@ -37,10 +37,14 @@ func everything() Sources {
 		Pools: func(context.Context) ([]WorkerPool, error) {
 			return []WorkerPool{{Name: "gpu-lab", Queued: 3, Running: 2, Connected: 1, Wait: time.Minute}}, nil
 		},
+		Alerts: func(context.Context) (Alerts, error) {
+			return Alerts{Schedules: map[string]int64{"active": 2, "stopped": 1}, Problems: 1, Overdue: time.Second, Failing: 1, Undelivered: 2, Oldest: time.Minute}, nil
+		},
 		Cluster: func(context.Context) (*Cluster, error) {
 			return &Cluster{true, map[string]int64{"ready": 1}, map[string]int64{"running": 2}, map[string]GPUs{"A100": {8, 3}}}, nil
 		},
 		Python:   func(context.Context) (WarmPython, error) { return WarmPython{2, 3 << 19}, nil },
+		Disk:     func(context.Context) (int64, error) { return 1 << 30, nil },
 		Spool:    func() Spool { return Spool{1, 2, 3, 4, true} },
 		Pool:     func() Pool { return Pool{1, 2, 3} },
 		Sessions: func() Sessions { return Sessions{5, 8} },

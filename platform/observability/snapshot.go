@@ -20,9 +20,11 @@ type Sources struct {
 	Leases   func(context.Context) ([]Lease, error)
 	Cluster  func(context.Context) (*Cluster, error) // nil without a cluster
 	Pools    func(context.Context) ([]WorkerPool, error)
+	Alerts   func(context.Context) (Alerts, error)
 	Series   func(context.Context) ([]Series, error)   // of workflows, the oldest first
 	Python   func(context.Context) (WarmPython, error) // nil on servers that start no local processes
 	Spool    func() Spool
+	Disk     func(context.Context) (int64, error) // free bytes of the disk with the server's data
 	Pool     func() Pool
 	Sessions func() Sessions
 	Replica  func() Replica // nil without a read replica
@@ -81,6 +83,16 @@ type WorkerPool struct {
 	Wait                       time.Duration // of the attempt that has waited longest
 }
 
+// Alerts is the state of what launches executions and sends messages without a user.
+type Alerts struct {
+	Schedules   map[string]int64 // by state
+	Problems    int64            // schedules that the server could not process
+	Overdue     time.Duration    // of the run that has been due longest
+	Failing     int64            // channels that did not accept their last message
+	Undelivered int64            // messages whose last attempt failed
+	Oldest      time.Duration    // of the undelivered message that has waited longest
+}
+
 // WarmPython counts the processes of which Python attempts are forks.
 type WarmPython struct {
 	Processes int
@@ -114,7 +126,7 @@ const scrapeWithin = 10 * time.Second
 // Watch adds the data of sources to every scrape.
 func (m *Metrics) Watch(s Sources) {
 	failures := m.counter("scrape_errors_total", "Sources that could not be read during a scrape.", "source")
-	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "pools", "workflows", "python"} {
+	for _, source := range []string{"work", "jobs", "waiting", "quotas", "leases", "cluster", "pools", "alerts", "disk", "workflows", "python"} {
 		failures.WithLabelValues(source)
 	}
 	failed := s.Failed
@@ -155,6 +167,12 @@ func (s *snapshot) Collect(out chan<- prometheus.Metric) {
 	ask(ctx, s, "waiting", s.sources.Waiting, func(waiting []Waiting) { s.waiting(waiting, emit) })
 	ask(ctx, s, "quotas", s.sources.Quotas, func(quotas []Quota) { s.quotas(quotas, emit) })
 	ask(ctx, s, "pools", s.sources.Pools, func(pools []WorkerPool) { workerPools(pools, emit) })
+	ask(ctx, s, "alerts", s.sources.Alerts, func(a Alerts) { alerts(a, emit) })
+	ask(ctx, s, "disk", s.sources.Disk, func(free int64) {
+		f := gauges("disk_free_bytes", "Free space of the disk that holds the data of this server.")
+		f.add(float64(free))
+		emit(f)
+	})
 	ask(ctx, s, "leases", s.sources.Leases, func(leases []Lease) {
 		term := gauges("lease_term", "The term of a lease; it increases with each change of the holder.", "lease")
 		ours := gauges("lease_leader", "1 if this process holds the lease.", "lease")

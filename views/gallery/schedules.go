@@ -52,13 +52,17 @@ func scheduleRows() []views.ScheduleRow {
 			ID: "2", Name: "feed-refresh", URL: "#", Workflow: "feed.refresh", Version: "latest version", When: "Every 15 minutes", Expression: "*/15 * * * *", Zone: "UTC",
 			Next: "Fri 20 Nov 2026, 14:15 UTC", NextUTC: "20 Nov 14:15 UTC", Paused: true, Message: "Paused after 5 consecutive failures.", Owner: "Mei Tanaka",
 		},
+		{
+			ID: "4", Name: "weekly", URL: "#", Workflow: "digits.train", Version: "latest version", When: "Every Monday at 06:00", Zone: "UTC", Owner: "Mei Tanaka", MayChange: true,
+			Problem: "FlowForge could not process the run of this schedule, and tries again. The server's log contains the cause: ask an administrator to search it for the ID of this schedule.",
+		},
 		{ID: "3", Name: "once", URL: "#", Workflow: "digits.train", Version: "latest version", When: "Once, Thu 19 Nov 2026, 12:00 UTC", Zone: "UTC", Owner: "Mei Tanaka", MayChange: true},
 	}
 }
 
 func schedules(f views.Page) views.Schedules {
 	return views.Schedules{
-		Page: frame(f, "Schedules", views.SectionSchedules), Rows: scheduleRows(), Pager: ui.Pager{Text: "3 schedules", InOrder: true}, NewURL: "#", Changeable: true, Total: 3,
+		Page: frame(f, "Schedules", views.SectionSchedules), Rows: scheduleRows(), Pager: ui.Pager{Text: "4 schedules", InOrder: true}, NewURL: "#", Changeable: true, Total: 3,
 		Facts:  []ui.Fact{{Name: "On", Value: "2", Note: "of 3"}, {Name: "Next run", Value: "02:00", Note: "in 10 h 48 min"}},
 		States: []ui.Option{{Name: "All states", Selected: true}, {Value: "on", Name: "On"}, {Value: "paused", Name: "Paused"}},
 	}

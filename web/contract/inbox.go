@@ -41,7 +41,7 @@ type InboxMarked struct {
 
 // InboxEvent is where the caller is notified of an event.
 type InboxEvent struct {
-	Event  string `json:"event" enum:"approval.waiting,model.requested,execution.first_failure,execution.failed,execution.recovered,execution.succeeded,execution.cancelled,execution.slow,execution.started_late,quota.reclaimed,sweep.ended,schedule.failed,schedule.paused,schedule.refused,trigger.paused,trigger.failed,model.stage_changed,channel.failing"`
+	Event  string `json:"event" enum:"approval.waiting,model.requested,execution.first_failure,execution.failed,execution.recovered,execution.succeeded,execution.cancelled,execution.slow,execution.started_late,quota.reclaimed,pool.stalled,sweep.ended,schedule.failed,schedule.paused,schedule.refused,trigger.paused,trigger.failed,model.stage_changed,channel.failing"`
 	Notify string `json:"notify" enum:"off,inbox,email,both"`
 }
 

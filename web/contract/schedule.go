@@ -63,6 +63,7 @@ type ScheduleBody struct {
 	Owner      string     `json:"owner" doc:"Owner: the user who last saved the schedule. Executions run with the owner's permissions"`
 	Reason     string     `json:"reason,omitempty" doc:"Reason code of the pause: person, failures, access, stop or workflow"`
 	Message    string     `json:"message,omitempty" doc:"Reason for the pause, as a sentence"`
+	Problem    string     `json:"problem,omitempty" doc:"Why the server could not process the schedule, as a sentence; it tries again"`
 	Declared   bool       `json:"declared,omitempty" doc:"True if the workflow definition declares the schedule; only the definition can change or remove it"`
 	Delay      int        `json:"delay_seconds,omitempty" doc:"Delay that jitter adds to each run"`
 	LastFireAt *time.Time `json:"last_fire_at,omitempty"`
