@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 	maxLines     = 200
 	linesAround  = 2 // before and after a hit
 	logSeconds   = 10
+	recentLines  = 24 * time.Hour // of which hits are read first
 )
 
 // boundLogs limits a query to executions of the last days, unless it has a beginning.
@@ -177,17 +179,29 @@ func readLineMark(mark string) (*lineKey, error) {
 
 const lineOrder = "timestamp, execution_id, node_index, attempt, stream, sequence"
 
+// lineSpan selects lines in the order of hits: older than after, and not older than from.
+type lineSpan struct {
+	after *lineKey  // nil: the newest
+	until time.Time // zero: no bound
+	from  time.Time // zero: no bound
+}
+
 // hits returns the latest lines with one of the texts, each once. ClickHouse can have a line twice until
-// it merges parts.
+// it merges parts. The lines of the last day often suffice, and ClickHouse then leaves out the granules
+// of older lines.
 func (a resolvedQuery) hits(ctx context.Context, conn driver.Conn, q LineQuery, limit int) ([]Hit, error) {
 	after, err := readLineMark(q.After)
 	if err != nil {
 		return nil, err
 	}
+	span := lineSpan{after: after, from: a.now.Add(-recentLines)}
+	if after != nil && after.Time < span.from.UnixMicro() {
+		span.from = time.Time{}
+	}
 	var list []Hit
 	for {
 		missing := limit - len(list)
-		more, err := a.rawHits(ctx, conn, q.Texts, after, missing)
+		more, err := a.rawHits(ctx, conn, q.Texts, span, missing)
 		if err != nil {
 			return nil, err
 		}
@@ -196,16 +210,38 @@ func (a resolvedQuery) hits(ctx context.Context, conn driver.Conn, q LineQuery, 
 				list = append(list, h)
 			}
 		}
-		if len(more) < missing || len(list) == limit {
+		last := len(more) < missing // of the span
+		switch {
+		case len(list) == limit, last && span.from.IsZero():
 			return list, nil
+		case last:
+			span.until, span.from = span.from, time.Time{}
+		default:
+			span.after = new(more[len(more)-1].key())
 		}
-		after = new(more[len(more)-1].key())
 	}
 }
 
-// rawHits returns at most limit of the latest lines before a key. Lines that ClickHouse has twice are
+// condition is the span in SQL with its arguments.
+func (s lineSpan) condition() (string, []any) {
+	sql, args := "", []any(nil)
+	if !s.from.IsZero() {
+		sql += fmt.Sprintf(" AND timestamp >= fromUnixTimestamp64Micro(%d, 'UTC')", s.from.UnixMicro())
+	}
+	if !s.until.IsZero() {
+		sql += fmt.Sprintf(" AND timestamp < fromUnixTimestamp64Micro(%d, 'UTC')", s.until.UnixMicro())
+	}
+	if k := s.after; k != nil {
+		sql += fmt.Sprintf(" AND (%s) < (fromUnixTimestamp64Micro(%d, 'UTC'), toUUID('%s'), %d, %d, ?, %d)", lineOrder, k.Time, k.Execution, k.Node, k.Attempt, k.Seq)
+		args = append(args, k.Stream)
+	}
+	return sql, args
+}
+
+// rawHits returns at most limit of the latest lines of a span. Lines that ClickHouse has twice are
 // adjacent. LIMIT BY would leave them out, but then ClickHouse reads and sorts all lines with the text.
-func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []string, after *lineKey, limit int) ([]Hit, error) {
+// It looks up a large set of executions only for lines with the text, not in the primary key.
+func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []string, span lineSpan, limit int) ([]Hit, error) {
 	c := compiler{projectID: a.projectID, logsFrom: a.logsFrom}
 	contains := make([]string, len(texts))
 	for i, text := range texts {
@@ -215,14 +251,11 @@ func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []st
 		a.where = search.WithoutLog(a.where, texts[0])
 	}
 	from, args := a.from()
-	where := c.logRange() + " AND (" + strings.Join(contains, " OR ") + ") AND execution_id IN (SELECT execution_id" + from + ")"
-	args = append(c.args, args...)
-	if k := after; k != nil {
-		where += fmt.Sprintf(" AND (%s) < (fromUnixTimestamp64Micro(%d, 'UTC'), toUUID('%s'), %d, %d, ?, %d)", lineOrder, k.Time, k.Execution, k.Node, k.Attempt, k.Seq)
-		args = append(args, k.Stream)
-	}
+	between, more := span.condition()
+	where := c.logRange() + " AND (" + strings.Join(contains, " OR ") + ") AND execution_id IN (SELECT execution_id" + from + ")" + between
+	args = slices.Concat(c.args, args, more)
 	rows, err := conn.Query(patient(ctx), "SELECT execution_id, node_index, node, attempt, stream, sequence, timestamp, level, message FROM logs WHERE "+where+
-		" ORDER BY "+strings.ReplaceAll(lineOrder, ",", " DESC,")+fmt.Sprintf(" DESC LIMIT %d", limit)+settings, args...)
+		" ORDER BY "+strings.ReplaceAll(lineOrder, ",", " DESC,")+fmt.Sprintf(" DESC LIMIT %d", limit)+settings+", use_index_for_in_with_subqueries_max_values = 1000", args...)
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,16 @@ import (
 // lines stores the log of an attempt of the node train, a line per second.
 func (b *testBundle) lines(project, id uuid.UUID, attempt int, messages ...string) {
 	b.t.Helper()
+	b.linesSince(time.Now(), project, id, attempt, messages...)
+}
+
+func (b *testBundle) linesSince(at time.Time, project, id uuid.UUID, attempt int, messages ...string) {
+	b.t.Helper()
 	list := make([]telemetry.LogLine, len(messages))
 	for i, m := range messages {
 		list[i] = telemetry.LogLine{
 			TenantID: auth.LocalTenant, ProjectID: project, ExecutionID: id, NodeIndex: 1, Node: "train", Attempt: attempt, Stream: "stdout", Seq: int64(i),
-			Time: time.Now().Add(time.Duration(i) * time.Second), Level: "INFO", Message: m,
+			Time: at.Add(time.Duration(i) * time.Second), Level: "INFO", Message: m,
 		}
 	}
 	require.NoError(b.t, b.telemetry.AppendLogs(auth.AsSystem(b.ctx), list))
@@ -117,4 +122,36 @@ func TestLinesOfManyExecutions(t *testing.T) {
 
 	_, err = b.Lines(b.ctx, index.LineQuery{Texts: []string{"CUDA"}, After: "no mark"})
 	require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
+}
+
+// TestLinesOfManyDays: the latest lines come first, whatever their age and the size of pages.
+func TestLinesOfManyDays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, other := b.run(auth.LocalProject, nil), b.run(auth.LocalProject, nil)
+	for i, age := range []time.Duration{0, time.Hour, 23 * time.Hour, 25 * time.Hour, 100 * time.Hour} {
+		b.linesSince(time.Now().Add(-age), auth.LocalProject, id, i+1, fmt.Sprintf("lost %s ago", age))
+	}
+	b.linesSince(time.Now().Add(-200*time.Hour), auth.LocalProject, other, 1, "lost 200h0m0s ago, once")
+
+	want := []string{"lost 0s ago", "lost 1h0m0s ago", "lost 23h0m0s ago", "lost 25h0m0s ago", "lost 100h0m0s ago", "lost 200h0m0s ago, once"}
+	for limit := 1; limit <= len(want)+1; limit++ {
+		var messages []string
+		page := index.LineQuery{Texts: []string{"lost"}, Limit: limit}
+		for {
+			found, err := b.Lines(b.ctx, page)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(found.Hits), limit)
+			for _, h := range found.Hits {
+				messages = append(messages, h.Message)
+			}
+			if page.After = found.Next; page.After == "" {
+				break
+			}
+		}
+		require.Equal(t, want, messages, "pages of %d", limit)
+	}
+	found, err := b.Lines(b.ctx, index.LineQuery{Texts: []string{"once"}})
+	require.NoError(t, err)
+	require.Len(t, found.Hits, 1)
 }
