@@ -15,6 +15,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/search"
 )
 
@@ -50,8 +51,12 @@ func (c *compiler) logRange() string {
 
 // logText is written as the index of the table logs, so that it is used.
 func (c *compiler) logText(text string) string {
-	quoted := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text))
-	return "lowerUTF8(concat(message, ' ', extra)) LIKE " + c.arg("%"+quoted+"%")
+	forms := telemetry.Forms(text)
+	for i, form := range forms {
+		quoted := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(form)
+		forms[i] = "lowerUTF8(concat(message, ' ', extra)) LIKE " + c.arg("%"+quoted+"%")
+	}
+	return "(" + strings.Join(forms, " OR ") + ")"
 }
 
 // LineQuery selects lines of the logs of the executions that Query selects.
@@ -77,6 +82,7 @@ type Line struct {
 	Time    time.Time
 	Level   string
 	Message string
+	Fields  json.RawMessage // that the task logged with the message
 	Stream  string
 	Seq     int64
 }
@@ -254,7 +260,7 @@ func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []st
 	between, more := span.condition()
 	where := c.logRange() + " AND (" + strings.Join(contains, " OR ") + ") AND execution_id IN (SELECT execution_id" + from + ")" + between
 	args = slices.Concat(c.args, args, more)
-	rows, err := conn.Query(patient(ctx), "SELECT execution_id, node_index, node, attempt, stream, sequence, timestamp, level, message FROM logs WHERE "+where+
+	rows, err := conn.Query(patient(ctx), "SELECT execution_id, node_index, node, attempt, stream, sequence, timestamp, level, message, extra FROM logs WHERE "+where+
 		" ORDER BY "+strings.ReplaceAll(lineOrder, ",", " DESC,")+fmt.Sprintf(" DESC LIMIT %d", limit)+settings+", use_index_for_in_with_subqueries_max_values = 1000", args...)
 	if err != nil {
 		return nil, err
@@ -266,11 +272,12 @@ func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []st
 			h       Hit
 			node    uint32
 			attempt uint16
+			fields  string
 		)
-		if err := rows.Scan(&h.ExecutionID, &node, &h.Node, &attempt, &h.Stream, &h.Seq, &h.Time, &h.Level, &h.Message); err != nil {
+		if err := rows.Scan(&h.ExecutionID, &node, &h.Node, &attempt, &h.Stream, &h.Seq, &h.Time, &h.Level, &h.Message, &fields); err != nil {
 			return nil, err
 		}
-		h.NodeIndex, h.Attempt, h.Time = int(node), int(attempt), h.Time.UTC()
+		h.NodeIndex, h.Attempt, h.Time, h.Fields = int(node), int(attempt), h.Time.UTC(), rawFields(fields)
 		list = append(list, h)
 	}
 	return list, rows.Err()
@@ -288,7 +295,7 @@ func around(ctx context.Context, conn driver.Conn, projectID string, hits []Hit)
 	}
 	const attempt, line = "execution_id, node_index, attempt", "execution_id, node_index, attempt, stream, sequence"
 	of := "project_id = toUUID('" + projectID + "') AND (" + attempt + ") IN (" + strings.Join(attempts, ", ") + ")"
-	statement := fmt.Sprintf(`SELECT %[2]s, number, timestamp, level, message FROM logs INNER JOIN (
+	statement := fmt.Sprintf(`SELECT %[2]s, number, timestamp, level, message, extra FROM logs INNER JOIN (
 			SELECT %[2]s, number FROM (
 				SELECT %[2]s, row_number() OVER log AS number, max((%[2]s) IN (%[4]s)) OVER (log ROWS BETWEEN %[5]d PRECEDING AND %[5]d FOLLOWING) AS shown
 				FROM logs FINAL WHERE %[3]s WINDOW log AS (PARTITION BY %[1]s ORDER BY timestamp, stream, sequence))
@@ -307,11 +314,12 @@ func around(ctx context.Context, conn driver.Conn, projectID string, hits []Hit)
 			node    uint32
 			attempt uint16
 			number  uint64
+			fields  string
 		)
-		if err := rows.Scan(&id, &node, &attempt, &l.Stream, &l.Seq, &number, &l.Time, &l.Level, &l.Message); err != nil {
+		if err := rows.Scan(&id, &node, &attempt, &l.Stream, &l.Seq, &number, &l.Time, &l.Level, &l.Message, &fields); err != nil {
 			return err
 		}
-		l.Number, l.Time = int(number), l.Time.UTC()
+		l.Number, l.Time, l.Fields = int(number), l.Time.UTC(), rawFields(fields)
 		key := fmt.Sprint(id, node, attempt)
 		byAttempt[key] = append(byAttempt[key], l)
 	}
@@ -323,6 +331,17 @@ func around(ctx context.Context, conn driver.Conn, projectID string, hits []Hit)
 	}
 	return nil
 }
+
+// rawFields are the stored fields of a line.
+func rawFields(stored string) json.RawMessage {
+	if stored == "" {
+		return nil
+	}
+	return json.RawMessage(stored)
+}
+
+// Text is the message with the fields, as the pages of logs show it.
+func (l Line) Text() string { return telemetry.Text(l.Stream, l.Message, l.Fields, "") }
 
 // place finds a hit among numbered lines of its attempt.
 func (h *Hit) place(lines []Line) {

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -122,6 +123,31 @@ func TestLinesOfManyExecutions(t *testing.T) {
 
 	_, err = b.Lines(b.ctx, index.LineQuery{Texts: []string{"CUDA"}, After: "no mark"})
 	require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
+}
+
+// TestLinesWithFields: a search finds the fields of a line as pages show them.
+func TestLinesWithFields(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.run(auth.LocalProject, nil)
+	require.NoError(t, b.telemetry.AppendLogs(auth.AsSystem(b.ctx), []telemetry.LogLine{{
+		TenantID: auth.LocalTenant, ProjectID: auth.LocalProject, ExecutionID: id, NodeIndex: 1, Node: "train", Attempt: 1, Stream: "sdk", Time: time.Now(),
+		Level: "INFO", Message: "trained", Fields: []byte(`{"rows":3,"kind":"two words"}`),
+	}}))
+	require.Eventually(t, func() bool { return b.telemetry.Status().PendingRecords == 0 }, 30*time.Second, time.Millisecond)
+	for text, found := range map[string]bool{"rows=3": true, "ROWS=": true, `kind="two`: true, "rows=4": false, "trained": true} {
+		where := "log ~ " + strconv.Quote(text)
+		require.Equal(t, found, len(b.find(index.Query{Where: where})) == 1, text)
+		lines, err := b.Lines(b.ctx, index.LineQuery{Texts: []string{text}})
+		require.NoError(t, err)
+		require.Equal(t, found, len(lines.Hits) == 1, text)
+		page, err := b.telemetry.Logs(b.ctx, telemetry.LogQuery{ExecutionID: id, Text: text, Limit: 10})
+		require.NoError(t, err)
+		require.Equal(t, found, len(page.Lines) == 1, text)
+		for _, h := range lines.Hits {
+			require.Equal(t, `trained rows=3 kind="two words"`, h.Text())
+		}
+	}
 }
 
 // TestLinesOfManyDays: the latest lines come first, whatever their age and the size of pages.
