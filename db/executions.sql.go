@@ -19,7 +19,7 @@ UPDATE executions SET
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
     AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
-RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval
+RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id
 `
 
 // Acquires an execution that has no live owner. The epoch fences the former owner, and the
@@ -86,6 +86,7 @@ func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds f
 		&i.ScheduledAt,
 		&i.Purpose,
 		&i.AwaitingApproval,
+		&i.SweepID,
 	)
 	return i, err
 }
@@ -600,7 +601,7 @@ func (q *Queries) FlushStarted(ctx context.Context, iD uuid.UUID, indexes []int3
 }
 
 const getExecution = `-- name: GetExecution :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions WHERE id = $1
 `
 
 func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, error) {
@@ -660,6 +661,7 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 		&i.ScheduledAt,
 		&i.Purpose,
 		&i.AwaitingApproval,
+		&i.SweepID,
 	)
 	return i, err
 }
@@ -692,14 +694,14 @@ const insertExecutions = `-- name: InsertExecutions :exec
 WITH fresh AS (
     INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
         priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-        traceparent, drive_requested_at, scheduled_at, purpose, event_seq)
+        traceparent, drive_requested_at, scheduled_at, purpose, sweep_id, event_seq)
     SELECT n.id, n.tenant_id, n.project_id, n.workflow_id, n.version_id, n.workflow_name, n.version, n.name,
         n.priority, n.inputs, n.submitted_by, n.submitted_by_name, n.relaunch_of, n.created_at, n.total, n.pending, n.ready, n.levels,
-        n.traceparent, now(), n.scheduled_at, n.purpose, 1
+        n.traceparent, now(), n.scheduled_at, n.purpose, n.sweep_id, 1
     FROM jsonb_to_recordset($1::jsonb) AS n(
         id uuid, tenant_id uuid, project_id uuid, workflow_id uuid, version_id uuid, workflow_name text, version text, name text,
         priority int, inputs jsonb, submitted_by uuid, submitted_by_name text, relaunch_of uuid, created_at timestamptz,
-        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text)
+        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text, sweep_id uuid)
 )
 INSERT INTO events (execution_id, seq, at, kind, message)
 SELECT n.id, 1, n.created_at, 'execution.launched', n.message
@@ -758,7 +760,7 @@ func (q *Queries) ListEvents(ctx context.Context, executionID uuid.UUID, after i
 }
 
 const listExecutions = `-- name: ListExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
@@ -864,6 +866,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 			&i.ScheduledAt,
 			&i.Purpose,
 			&i.AwaitingApproval,
+			&i.SweepID,
 		); err != nil {
 			return nil, err
 		}
@@ -926,7 +929,7 @@ UNION
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14)
 )
-SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels, r.scheduled_at, r.purpose, r.awaiting_approval FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
+SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels, r.scheduled_at, r.purpose, r.awaiting_approval, r.sweep_id FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
 ORDER BY r.id DESC
 `
 
@@ -1035,6 +1038,7 @@ func (q *Queries) ListExecutionsWithText(ctx context.Context, arg ListExecutions
 			&i.ScheduledAt,
 			&i.Purpose,
 			&i.AwaitingApproval,
+			&i.SweepID,
 		); err != nil {
 			return nil, err
 		}
@@ -1096,6 +1100,265 @@ func (q *Queries) ListLatestEvents(ctx context.Context, arg ListLatestEventsPara
 			&i.Attempt,
 			&i.Message,
 			&i.Data,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSingleExecutions = `-- name: ListSingleExecutions :many
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions e
+WHERE e.project_id = $1 AND e.sweep_id IS NULL
+    AND ($2::uuid IS NULL OR e.id < $2)
+    AND ($3::uuid IS NULL OR e.workflow_id = $3)
+    AND (cardinality($4::text[]) = 0 OR e.status = ANY ($4::text[]))
+    AND (cardinality($5::uuid[]) = 0 OR e.submitted_by = ANY ($5::uuid[]))
+    AND ($6::text = '' OR e.purpose = $6::text)
+    AND (NOT $7::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (NOT $8::bool OR e.awaiting_approval > 0)
+    AND ($9::uuid IS NULL OR e.id >= $9)
+    AND ($10::uuid IS NULL OR e.id < $10)
+ORDER BY e.id DESC
+LIMIT $11
+`
+
+type ListSingleExecutionsParams struct {
+	ProjectID  uuid.UUID
+	Before     *uuid.UUID
+	WorkflowID *uuid.UUID
+	Statuses   []string
+	Submitters []uuid.UUID
+	Purpose    string
+	Waiting    bool
+	Asking     bool
+	Least      *uuid.UUID
+	Beyond     *uuid.UUID
+	MaxRows    int32
+}
+
+// Returns executions like ListExecutions, of those that no sweep launched.
+func (q *Queries) ListSingleExecutions(ctx context.Context, arg ListSingleExecutionsParams) ([]Execution, error) {
+	rows, err := q.db.Query(ctx, listSingleExecutions,
+		arg.ProjectID,
+		arg.Before,
+		arg.WorkflowID,
+		arg.Statuses,
+		arg.Submitters,
+		arg.Purpose,
+		arg.Waiting,
+		arg.Asking,
+		arg.Least,
+		arg.Beyond,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Execution
+	for rows.Next() {
+		var i Execution
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowID,
+			&i.VersionID,
+			&i.WorkflowName,
+			&i.Version,
+			&i.Name,
+			&i.Status,
+			&i.Priority,
+			&i.Inputs,
+			&i.Outputs,
+			&i.Error,
+			&i.SubmittedBy,
+			&i.SubmittedByName,
+			&i.RelaunchOf,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.CancelRequestedAt,
+			&i.CancelReason,
+			&i.Total,
+			&i.Pending,
+			&i.Ready,
+			&i.Queued,
+			&i.Running,
+			&i.Retrying,
+			&i.Succeeded,
+			&i.Failed,
+			&i.Skipped,
+			&i.Cancelled,
+			&i.Levels,
+			&i.LevelsDone,
+			&i.EventSeq,
+			&i.Owner,
+			&i.OwnerEpoch,
+			&i.LeaseUntil,
+			&i.WakeAt,
+			&i.DriveRequestedAt,
+			&i.Reason,
+			&i.Traceparent,
+			&i.ResumeOf,
+			&i.Resume,
+			&i.Cache,
+			&i.ExpiresAt,
+			&i.KeptAt,
+			&i.KeptBy,
+			&i.RemovalBeganAt,
+			&i.Ttl,
+			&i.Labels,
+			&i.ScheduledAt,
+			&i.Purpose,
+			&i.AwaitingApproval,
+			&i.SweepID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSweptExecutions = `-- name: ListSweptExecutions :many
+WITH found AS MATERIALIZED (
+    SELECT s.id AS place, run.id FROM input_sweeps s CROSS JOIN LATERAL (SELECT r.id FROM executions r
+        WHERE r.sweep_id = s.id
+            AND r.status = ANY ($2::text[])
+            AND ($3::text = '' OR r.purpose = $3::text)
+            AND (NOT $4::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
+            AND (NOT $5::bool OR r.awaiting_approval > 0)
+            AND ($6::uuid IS NULL OR r.id >= $6)
+            AND ($7::uuid IS NULL OR r.id < $7)
+        LIMIT 1) AS run
+    WHERE s.project_id = $8
+        AND ($9::uuid IS NULL OR s.id < $9)
+        AND ($10::uuid IS NULL OR s.workflow_id = $10)
+        AND (cardinality($11::uuid[]) = 0 OR s.created_by = ANY ($11::uuid[]))
+    ORDER BY s.id DESC LIMIT $12
+)
+SELECT x.id, x.tenant_id, x.project_id, x.workflow_id, x.version_id, x.workflow_name, x.version, x.name, x.status, x.priority, x.inputs, x.outputs, x.error, x.submitted_by, x.submitted_by_name, x.relaunch_of, x.created_at, x.started_at, x.finished_at, x.cancel_requested_at, x.cancel_reason, x.total, x.pending, x.ready, x.queued, x.running, x.retrying, x.succeeded, x.failed, x.skipped, x.cancelled, x.levels, x.levels_done, x.event_seq, x.owner, x.owner_epoch, x.lease_until, x.wake_at, x.drive_requested_at, x.reason, x.traceparent, x.resume_of, x.resume, x.cache, x.expires_at, x.kept_at, x.kept_by, x.removal_began_at, x.ttl, x.labels, x.scheduled_at, x.purpose, x.awaiting_approval, x.sweep_id, CASE WHEN $1::bool THEN (SELECT count(*) FROM executions r
+        WHERE r.sweep_id = x.sweep_id
+            AND r.status = ANY ($2::text[])
+            AND ($3::text = '' OR r.purpose = $3::text)
+            AND (NOT $4::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
+            AND (NOT $5::bool OR r.awaiting_approval > 0)
+            AND ($6::uuid IS NULL OR r.id >= $6)
+            AND ($7::uuid IS NULL OR r.id < $7)) ELSE 0 END::int AS matching
+FROM found f JOIN executions x ON x.id = f.id
+ORDER BY f.place DESC
+`
+
+type ListSweptExecutionsParams struct {
+	Counted    bool
+	Statuses   []string
+	Purpose    string
+	Waiting    bool
+	Asking     bool
+	Least      *uuid.UUID
+	Beyond     *uuid.UUID
+	ProjectID  uuid.UUID
+	Before     *uuid.UUID
+	WorkflowID *uuid.UUID
+	Submitters []uuid.UUID
+	MaxRows    int32
+}
+
+type ListSweptExecutionsRow struct {
+	Execution Execution
+	Matching  int32
+}
+
+// Returns one run of each sweep that has a run which matches, in the order of the sweeps, and the number
+// of these runs if it is requested. All runs have the workflow and the person of their sweep. @statuses
+// is never empty, so that the index of runs by state serves any plan.
+func (q *Queries) ListSweptExecutions(ctx context.Context, arg ListSweptExecutionsParams) ([]ListSweptExecutionsRow, error) {
+	rows, err := q.db.Query(ctx, listSweptExecutions,
+		arg.Counted,
+		arg.Statuses,
+		arg.Purpose,
+		arg.Waiting,
+		arg.Asking,
+		arg.Least,
+		arg.Beyond,
+		arg.ProjectID,
+		arg.Before,
+		arg.WorkflowID,
+		arg.Submitters,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSweptExecutionsRow
+	for rows.Next() {
+		var i ListSweptExecutionsRow
+		if err := rows.Scan(
+			&i.Execution.ID,
+			&i.Execution.TenantID,
+			&i.Execution.ProjectID,
+			&i.Execution.WorkflowID,
+			&i.Execution.VersionID,
+			&i.Execution.WorkflowName,
+			&i.Execution.Version,
+			&i.Execution.Name,
+			&i.Execution.Status,
+			&i.Execution.Priority,
+			&i.Execution.Inputs,
+			&i.Execution.Outputs,
+			&i.Execution.Error,
+			&i.Execution.SubmittedBy,
+			&i.Execution.SubmittedByName,
+			&i.Execution.RelaunchOf,
+			&i.Execution.CreatedAt,
+			&i.Execution.StartedAt,
+			&i.Execution.FinishedAt,
+			&i.Execution.CancelRequestedAt,
+			&i.Execution.CancelReason,
+			&i.Execution.Total,
+			&i.Execution.Pending,
+			&i.Execution.Ready,
+			&i.Execution.Queued,
+			&i.Execution.Running,
+			&i.Execution.Retrying,
+			&i.Execution.Succeeded,
+			&i.Execution.Failed,
+			&i.Execution.Skipped,
+			&i.Execution.Cancelled,
+			&i.Execution.Levels,
+			&i.Execution.LevelsDone,
+			&i.Execution.EventSeq,
+			&i.Execution.Owner,
+			&i.Execution.OwnerEpoch,
+			&i.Execution.LeaseUntil,
+			&i.Execution.WakeAt,
+			&i.Execution.DriveRequestedAt,
+			&i.Execution.Reason,
+			&i.Execution.Traceparent,
+			&i.Execution.ResumeOf,
+			&i.Execution.Resume,
+			&i.Execution.Cache,
+			&i.Execution.ExpiresAt,
+			&i.Execution.KeptAt,
+			&i.Execution.KeptBy,
+			&i.Execution.RemovalBeganAt,
+			&i.Execution.Ttl,
+			&i.Execution.Labels,
+			&i.Execution.ScheduledAt,
+			&i.Execution.Purpose,
+			&i.Execution.AwaitingApproval,
+			&i.Execution.SweepID,
+			&i.Matching,
 		); err != nil {
 			return nil, err
 		}
@@ -1220,7 +1483,7 @@ SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.prio
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
 FROM unnest($1::uuid[]) AS w(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
     ORDER BY e.workflow_id, e.id DESC LIMIT $3
 ) r
 ORDER BY r.workflow_id, r.id DESC

@@ -460,6 +460,7 @@ type Execution struct {
 	ScheduledAt       *time.Time
 	Purpose           string
 	AwaitingApproval  int32
+	SweepID           *uuid.UUID
 }
 
 type ExecutionChange struct {

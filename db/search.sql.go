@@ -109,7 +109,7 @@ func (q *Queries) DeclaredFields(ctx context.Context, projectID uuid.UUID) ([]De
 }
 
 const executionsOf = `-- name: ExecutionsOf :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions WHERE id = ANY ($1::uuid[]) AND project_id = $2
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions WHERE id = ANY ($1::uuid[]) AND project_id = $2
 `
 
 // Returns executions of a project.
@@ -176,6 +176,7 @@ func (q *Queries) ExecutionsOf(ctx context.Context, ids []uuid.UUID, projectID u
 			&i.ScheduledAt,
 			&i.Purpose,
 			&i.AwaitingApproval,
+			&i.SweepID,
 		); err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/schedule"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -56,6 +57,7 @@ type executionQuery struct {
 	User     string     `query:"user" doc:"Name of the user who launched it" maxLength:"200"`
 	Text     string     `query:"q" doc:"Text to find in the name, workflow name or ID" maxLength:"200"`
 	Purpose  string     `query:"purpose" doc:"Return only executions with this purpose; by default, executions that list options are included only if the request selects them by workflow, text or ID" enum:"work,options,any"`
+	Sweeps   string     `query:"sweeps" doc:"each lists every run of a sweep; grouped lists one matching run for each sweep, at the time of the sweep's launch, with the number of its runs. A request with q, where, sort, columns or view always lists every run" enum:"each,grouped" default:"each"`
 	From     time.Time  `query:"from" doc:"Return executions launched at or after this time"`
 	To       time.Time  `query:"to" doc:"Return executions launched before this time"`
 	TableQuery
@@ -70,6 +72,7 @@ type executionAPI struct {
 	Presets    *preset.Service
 	Schedules  *schedule.Service
 	Triggers   *trigger.Service
+	Sweeps     *sweep.Service
 	presets    *presetAPI
 	table      *tableAPI
 }
@@ -175,7 +178,7 @@ func decodeInputs(raw json.RawMessage) (map[string]any, error) {
 func (h *executionAPI) apiExecutions(ctx context.Context, in *executionQuery) (*body[contract.ExecutionPage], error) {
 	filter := query.Filter{
 		Workflow: in.Workflow, User: in.User, Query: in.Text, From: in.From, To: in.To, After: cmp.Or(in.Page, in.Cursor), Limit: in.Limit,
-		Purpose: query.Purpose(strings.ToUpper(in.Purpose)),
+		Purpose: query.Purpose(strings.ToUpper(in.Purpose)), BySweep: in.Sweeps == "grouped" && in.Text == "",
 	}
 	for status := range strings.SplitSeq(string(in.Status), ",") {
 		if status != "" {
@@ -194,7 +197,12 @@ func (h *executionAPI) apiExecutions(ctx context.Context, in *executionQuery) (*
 		return nil, err
 	}
 	out := contract.ExecutionPage{NextPage: page.Next}
-	out.Executions, err = h.table.executionBodies(ctx, page.Executions)
+	if out.Executions, err = h.table.executionBodies(ctx, page.Executions); err != nil {
+		return nil, err
+	}
+	if filter.BySweep {
+		err = h.addSweeps(ctx, page, out.Executions)
+	}
 	return reply(out), err
 }
 
@@ -315,7 +323,7 @@ func toExecutionBody(e query.Execution) contract.ExecutionBody {
 	out := contract.ExecutionBody{
 		ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName, Version: e.Version, Name: e.Name,
 		Status: string(e.Status), Priority: int(e.Priority), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt,
-		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, TTL: keptFor(e.TTL), ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
+		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, SweepID: e.SweepID, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, TTL: keptFor(e.TTL), ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
 		Progress: p, Reason: e.Reason, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
 	}
 	if e.Purpose == query.ListOptions {

@@ -74,6 +74,7 @@ type Filter struct {
 	Waiting          bool      // only executions with waiting nodes, or that may not begin yet
 	AwaitingApproval bool      // only executions that wait for a user's answer
 	Purpose          Purpose   // "": Work, but any if a workflow or a text is selected
+	BySweep          bool      // one run for each sweep, at the launch of the sweep; a Query finds each run
 	From, To         time.Time // of the launch
 	After            string
 	Offset           int // rows to skip at the beginning
@@ -84,6 +85,7 @@ type Filter struct {
 // Page is one page of executions, newest first. Next is "" on the last page.
 type Page struct {
 	Executions []Execution
+	Runs       map[uuid.UUID]int // by sweep, the number of runs that match; nil without Filter.BySweep or if all of them do
 	Next       string
 	Total      int // of all pages, with Filter.Counted
 }
@@ -112,6 +114,15 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 		return Page{}, err
 	}
 	params.Least, params.Beyond = floorOf(f.From), floorOf(f.To)
+	if f.BySweep && text.pattern == nil {
+		has, err := q.queries.HasInputSweeps(ctx, params.ProjectID)
+		if err != nil {
+			return Page{}, fmt.Errorf("find sweeps: %w", err)
+		}
+		if has {
+			return q.bySweep(ctx, params, limit)
+		}
+	}
 	rows, err := q.rowsOf(ctx, params, text)
 	if err != nil {
 		return Page{}, fmt.Errorf("list executions: %w", err)

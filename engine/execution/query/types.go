@@ -158,7 +158,8 @@ type Execution struct {
 	Counts              Counts
 	Levels              int
 	LevelsDone          int
-	CurrentNodes        []string // some of the active ones; Get sets it
+	CurrentNodes        []string   // some of the active ones; Get sets it
+	SweepID             *uuid.UUID // the sweep whose run it is
 	RelaunchOf          *uuid.UUID
 	ResumeOf            *uuid.UUID   // the execution that it resumes
 	ResumeFrom          string       // the node from which it resumes; "": the first failures
