@@ -19,7 +19,7 @@ UPDATE executions SET
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
     AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
-RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id
+RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits
 `
 
 // Acquires an execution that has no live owner. The epoch fences the former owner, and the
@@ -87,6 +87,7 @@ func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds f
 		&i.Purpose,
 		&i.AwaitingApproval,
 		&i.SweepID,
+		&i.OnlyAwaits,
 	)
 	return i, err
 }
@@ -176,7 +177,7 @@ WHERE e.project_id = $1
         OR (e.id >= $8::uuid AND e.id <= $9::uuid))
     AND ($10::text = '' OR e.purpose = $10::text)
     AND (NOT $11::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $12::bool OR e.awaiting_approval > 0)
+    AND ($12::text = '' OR e.only_awaits = ($12::text = 'ONLY'))
     AND ($13::uuid IS NULL OR e.id >= $13)
     AND ($14::uuid IS NULL OR e.id < $14)
 `
@@ -193,7 +194,7 @@ type CountExecutionsParams struct {
 	IDMost         uuid.UUID
 	Purpose        string
 	Waiting        bool
-	Asking         bool
+	Approval       string
 	Least          *uuid.UUID
 	Beyond         *uuid.UUID
 }
@@ -211,7 +212,7 @@ func (q *Queries) CountExecutions(ctx context.Context, arg CountExecutionsParams
 		arg.IDMost,
 		arg.Purpose,
 		arg.Waiting,
-		arg.Asking,
+		arg.Approval,
 		arg.Least,
 		arg.Beyond,
 	)
@@ -419,24 +420,24 @@ WITH fence AS (
     UPDATE executions SET
         status = $2, started_at = $3, finished_at = $4,
         error = $5, outputs = $6, reason = $7,
-        total = $8, pending = $9, ready = $10, queued = $11, running = $12, awaiting_approval = $13, retrying = $14,
-        succeeded = $15, failed = $16, skipped = $17, cancelled = $18,
-        levels_done = $19, event_seq = event_seq + jsonb_array_length($20::jsonb),
+        total = $8, pending = $9, ready = $10, queued = $11, running = $12, awaiting_approval = $13, only_awaits = $14, retrying = $15,
+        succeeded = $16, failed = $17, skipped = $18, cancelled = $19,
+        levels_done = $20, event_seq = event_seq + jsonb_array_length($21::jsonb),
         lease_until = CASE WHEN $4::timestamptz IS NULL
-            THEN now() + make_interval(secs => $21::float8) END
-    WHERE id = $22 AND owner = $23 AND owner_epoch = $24 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
-    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($20::jsonb) AS base
+            THEN now() + make_interval(secs => $22::float8) END
+    WHERE id = $23 AND owner = $24 AND owner_epoch = $25 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
+    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($21::jsonb) AS base
 ), moved AS (
     INSERT INTO nodes AS n (execution_id, node_index, name, level, changed_seq, state, pending_dependencies, attempt, retries, reason, error, outputs,
         inputs, first_child, child_count, ready_at, started_at, finished_at, retry_at, polling)
     SELECT f.id, u.i, x.name, x.level, f.event_seq, u.state, u.pending, u.attempt, u.retries, u.reason, u.error, u.outputs,
         u.inputs, u.first_child, coalesce(u.child_count, x.child_count), u.ready_at, u.started_at, u.finished_at, u.retry_at, u.polling
-    FROM fence f, jsonb_to_recordset($25::jsonb) AS u(
+    FROM fence f, jsonb_to_recordset($26::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         inputs jsonb, first_child int, child_count int,
         ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz, polling jsonb),
-        LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = $22 AND node_index = u.i LIMIT 1) x
+        LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = $23 AND node_index = u.i LIMIT 1) x
     WHERE x.state = u.from_state AND x.attempt = u.from_attempt
     ON CONFLICT (execution_id, node_index) DO UPDATE SET
         changed_seq = excluded.changed_seq, state = excluded.state, pending_dependencies = excluded.pending_dependencies,
@@ -450,15 +451,15 @@ WITH fence AS (
     RETURNING n.node_index
 ), claimed AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at, memory_mib, gpus, gpu_type)
-    SELECT f.id, c.i, c.attempt, $26, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
-    FROM fence f, jsonb_to_recordset($27::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
+    SELECT f.id, c.i, c.attempt, $27, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
+    FROM fence f, jsonb_to_recordset($28::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
     WHERE c.i >= 0
 ), held AS (
     INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
         machine, devices, preemptible, priority, created_at, expires_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, $26, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
+    SELECT f.id, c.i, c.attempt, f.project_id, $27, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
         c.machine, coalesce(c.devices, '{}'), c.preemptible, c.priority, c.at, c.expires_at
-    FROM fence f, jsonb_to_recordset($27::jsonb) AS c(
+    FROM fence f, jsonb_to_recordset($28::jsonb) AS c(
         i int, attempt int, at timestamptz, cpu int, memory int, gpus int, gpu_type text, pods int, executions int,
         machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
@@ -466,10 +467,10 @@ WITH fence AS (
         outcome, class, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes)
     SELECT f.id, d.i, d.attempt, x.launcher, x.queued_at, d.started_at, d.finished_at,
         d.outcome, coalesce(d.class, ''), d.exit_code, d.message, coalesce(d.host, ''), d.pid, d.cpu_seconds, d.peak_rss_bytes
-    FROM fence f, jsonb_to_recordset($28::jsonb) AS d(
+    FROM fence f, jsonb_to_recordset($29::jsonb) AS d(
         i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, class text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint),
-        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $22 AND node_index = d.i AND attempt = d.attempt LIMIT 1) x
+        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $23 AND node_index = d.i AND attempt = d.attempt LIMIT 1) x
     ON CONFLICT (execution_id, node_index, attempt) DO UPDATE SET
         started_at = coalesce(excluded.started_at, a.started_at), finished_at = excluded.finished_at,
         outcome = excluded.outcome, class = excluded.class, exit_code = excluded.exit_code, message = excluded.message,
@@ -478,20 +479,20 @@ WITH fence AS (
 ), traced AS (
     INSERT INTO tracebacks (execution_id, node_index, attempt, content)
     SELECT f.id, d.i, d.attempt, d.traceback
-    FROM fence f, jsonb_to_recordset($28::jsonb) AS d(i int, attempt int, traceback jsonb)
+    FROM fence f, jsonb_to_recordset($29::jsonb) AS d(i int, attempt int, traceback jsonb)
     WHERE d.traceback IS NOT NULL
     ON CONFLICT ON CONSTRAINT tracebacks_pkey DO NOTHING
 ), freed AS (
     DELETE FROM reservations r
-    USING fence, jsonb_to_recordset($28::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = $22 AND r.node_index = ANY ($29::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
+    USING fence, jsonb_to_recordset($29::jsonb) AS d(i int, attempt int)
+    WHERE r.execution_id = $23 AND r.node_index = ANY ($30::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
 ), closed AS (
     DELETE FROM reservations r USING fence
-    WHERE r.execution_id = $22 AND r.node_index = -1 AND $4::timestamptz IS NOT NULL
+    WHERE r.execution_id = $23 AND r.node_index = -1 AND $4::timestamptz IS NOT NULL
 ), logged AS (
     INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
     SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
-    FROM fence f, ROWS FROM (jsonb_to_recordset($20::jsonb) AS (
+    FROM fence f, ROWS FROM (jsonb_to_recordset($21::jsonb) AS (
         at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
 )
 SELECT (SELECT count(*) FROM fence)::int AS fenced,
@@ -513,6 +514,7 @@ type FlushExecutionParams struct {
 	Queued           int32
 	Running          int32
 	AwaitingApproval int32
+	OnlyAwaits       bool
 	Retrying         int32
 	Succeeded        int32
 	Failed           int32
@@ -557,6 +559,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 		arg.Queued,
 		arg.Running,
 		arg.AwaitingApproval,
+		arg.OnlyAwaits,
 		arg.Retrying,
 		arg.Succeeded,
 		arg.Failed,
@@ -601,7 +604,7 @@ func (q *Queries) FlushStarted(ctx context.Context, iD uuid.UUID, indexes []int3
 }
 
 const getExecution = `-- name: GetExecution :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions WHERE id = $1
 `
 
 func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, error) {
@@ -662,6 +665,7 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 		&i.Purpose,
 		&i.AwaitingApproval,
 		&i.SweepID,
+		&i.OnlyAwaits,
 	)
 	return i, err
 }
@@ -760,7 +764,7 @@ func (q *Queries) ListEvents(ctx context.Context, executionID uuid.UUID, after i
 }
 
 const listExecutions = `-- name: ListExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
@@ -768,7 +772,7 @@ WHERE e.project_id = $1
     AND (cardinality($5::uuid[]) = 0 OR e.submitted_by = ANY ($5::uuid[]))
     AND ($6::text = '' OR e.purpose = $6::text)
     AND (NOT $7::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $8::bool OR e.awaiting_approval > 0)
+    AND ($8::text = '' OR e.only_awaits = ($8::text = 'ONLY'))
     AND ($9::uuid IS NULL OR e.id >= $9)
     AND ($10::uuid IS NULL OR e.id < $10)
 ORDER BY e.id DESC
@@ -783,7 +787,7 @@ type ListExecutionsParams struct {
 	Submitters []uuid.UUID
 	Purpose    string
 	Waiting    bool
-	Asking     bool
+	Approval   string
 	Least      *uuid.UUID
 	Beyond     *uuid.UUID
 	Skipped    int32
@@ -799,7 +803,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 		arg.Submitters,
 		arg.Purpose,
 		arg.Waiting,
-		arg.Asking,
+		arg.Approval,
 		arg.Least,
 		arg.Beyond,
 		arg.Skipped,
@@ -867,6 +871,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 			&i.Purpose,
 			&i.AwaitingApproval,
 			&i.SweepID,
+			&i.OnlyAwaits,
 		); err != nil {
 			return nil, err
 		}
@@ -887,7 +892,7 @@ WITH found AS (
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
     AND ($9::text = '' OR e.purpose = $9::text)
     AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR e.awaiting_approval > 0)
+    AND ($11::text = '' OR e.only_awaits = ($11::text = 'ONLY'))
     AND ($12::uuid IS NULL OR e.id >= $12)
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14)
@@ -900,7 +905,7 @@ SELECT l.id FROM unnest($15::uuid[]) AS w(id) CROSS JOIN LATERAL
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
     AND ($9::text = '' OR e.purpose = $9::text)
     AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR e.awaiting_approval > 0)
+    AND ($11::text = '' OR e.only_awaits = ($11::text = 'ONLY'))
     AND ($12::uuid IS NULL OR e.id >= $12)
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14) AS l
@@ -912,7 +917,7 @@ UNION
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
     AND ($9::text = '' OR e.purpose = $9::text)
     AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR e.awaiting_approval > 0)
+    AND ($11::text = '' OR e.only_awaits = ($11::text = 'ONLY'))
     AND ($12::uuid IS NULL OR e.id >= $12)
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14)
@@ -924,12 +929,12 @@ UNION
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
     AND ($9::text = '' OR e.purpose = $9::text)
     AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR e.awaiting_approval > 0)
+    AND ($11::text = '' OR e.only_awaits = ($11::text = 'ONLY'))
     AND ($12::uuid IS NULL OR e.id >= $12)
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14)
 )
-SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels, r.scheduled_at, r.purpose, r.awaiting_approval, r.sweep_id FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
+SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels, r.scheduled_at, r.purpose, r.awaiting_approval, r.sweep_id, r.only_awaits FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
 ORDER BY r.id DESC
 `
 
@@ -944,7 +949,7 @@ type ListExecutionsWithTextParams struct {
 	Submitters     []uuid.UUID
 	Purpose        string
 	Waiting        bool
-	Asking         bool
+	Approval       string
 	Least          *uuid.UUID
 	Beyond         *uuid.UUID
 	BranchRows     int32
@@ -968,7 +973,7 @@ func (q *Queries) ListExecutionsWithText(ctx context.Context, arg ListExecutions
 		arg.Submitters,
 		arg.Purpose,
 		arg.Waiting,
-		arg.Asking,
+		arg.Approval,
 		arg.Least,
 		arg.Beyond,
 		arg.BranchRows,
@@ -1039,6 +1044,7 @@ func (q *Queries) ListExecutionsWithText(ctx context.Context, arg ListExecutions
 			&i.Purpose,
 			&i.AwaitingApproval,
 			&i.SweepID,
+			&i.OnlyAwaits,
 		); err != nil {
 			return nil, err
 		}
@@ -1112,7 +1118,7 @@ func (q *Queries) ListLatestEvents(ctx context.Context, arg ListLatestEventsPara
 }
 
 const listSingleExecutions = `-- name: ListSingleExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions e
 WHERE e.project_id = $1 AND e.sweep_id IS NULL
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
@@ -1120,7 +1126,7 @@ WHERE e.project_id = $1 AND e.sweep_id IS NULL
     AND (cardinality($5::uuid[]) = 0 OR e.submitted_by = ANY ($5::uuid[]))
     AND ($6::text = '' OR e.purpose = $6::text)
     AND (NOT $7::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $8::bool OR e.awaiting_approval > 0)
+    AND ($8::text = '' OR e.only_awaits = ($8::text = 'ONLY'))
     AND ($9::uuid IS NULL OR e.id >= $9)
     AND ($10::uuid IS NULL OR e.id < $10)
 ORDER BY e.id DESC
@@ -1135,7 +1141,7 @@ type ListSingleExecutionsParams struct {
 	Submitters []uuid.UUID
 	Purpose    string
 	Waiting    bool
-	Asking     bool
+	Approval   string
 	Least      *uuid.UUID
 	Beyond     *uuid.UUID
 	MaxRows    int32
@@ -1151,7 +1157,7 @@ func (q *Queries) ListSingleExecutions(ctx context.Context, arg ListSingleExecut
 		arg.Submitters,
 		arg.Purpose,
 		arg.Waiting,
-		arg.Asking,
+		arg.Approval,
 		arg.Least,
 		arg.Beyond,
 		arg.MaxRows,
@@ -1218,6 +1224,7 @@ func (q *Queries) ListSingleExecutions(ctx context.Context, arg ListSingleExecut
 			&i.Purpose,
 			&i.AwaitingApproval,
 			&i.SweepID,
+			&i.OnlyAwaits,
 		); err != nil {
 			return nil, err
 		}
@@ -1236,7 +1243,7 @@ WITH found AS MATERIALIZED (
             AND r.status = ANY ($2::text[])
             AND ($3::text = '' OR r.purpose = $3::text)
             AND (NOT $4::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
-            AND (NOT $5::bool OR r.awaiting_approval > 0)
+            AND ($5::text = '' OR r.only_awaits = ($5::text = 'ONLY'))
             AND ($6::uuid IS NULL OR r.id >= $6)
             AND ($7::uuid IS NULL OR r.id < $7)
         LIMIT 1) AS run
@@ -1246,12 +1253,12 @@ WITH found AS MATERIALIZED (
         AND (cardinality($11::uuid[]) = 0 OR s.created_by = ANY ($11::uuid[]))
     ORDER BY s.id DESC LIMIT $12
 )
-SELECT x.id, x.tenant_id, x.project_id, x.workflow_id, x.version_id, x.workflow_name, x.version, x.name, x.status, x.priority, x.inputs, x.outputs, x.error, x.submitted_by, x.submitted_by_name, x.relaunch_of, x.created_at, x.started_at, x.finished_at, x.cancel_requested_at, x.cancel_reason, x.total, x.pending, x.ready, x.queued, x.running, x.retrying, x.succeeded, x.failed, x.skipped, x.cancelled, x.levels, x.levels_done, x.event_seq, x.owner, x.owner_epoch, x.lease_until, x.wake_at, x.drive_requested_at, x.reason, x.traceparent, x.resume_of, x.resume, x.cache, x.expires_at, x.kept_at, x.kept_by, x.removal_began_at, x.ttl, x.labels, x.scheduled_at, x.purpose, x.awaiting_approval, x.sweep_id, CASE WHEN $1::bool THEN (SELECT count(*) FROM executions r
+SELECT x.id, x.tenant_id, x.project_id, x.workflow_id, x.version_id, x.workflow_name, x.version, x.name, x.status, x.priority, x.inputs, x.outputs, x.error, x.submitted_by, x.submitted_by_name, x.relaunch_of, x.created_at, x.started_at, x.finished_at, x.cancel_requested_at, x.cancel_reason, x.total, x.pending, x.ready, x.queued, x.running, x.retrying, x.succeeded, x.failed, x.skipped, x.cancelled, x.levels, x.levels_done, x.event_seq, x.owner, x.owner_epoch, x.lease_until, x.wake_at, x.drive_requested_at, x.reason, x.traceparent, x.resume_of, x.resume, x.cache, x.expires_at, x.kept_at, x.kept_by, x.removal_began_at, x.ttl, x.labels, x.scheduled_at, x.purpose, x.awaiting_approval, x.sweep_id, x.only_awaits, CASE WHEN $1::bool THEN (SELECT count(*) FROM executions r
         WHERE r.sweep_id = x.sweep_id
             AND r.status = ANY ($2::text[])
             AND ($3::text = '' OR r.purpose = $3::text)
             AND (NOT $4::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
-            AND (NOT $5::bool OR r.awaiting_approval > 0)
+            AND ($5::text = '' OR r.only_awaits = ($5::text = 'ONLY'))
             AND ($6::uuid IS NULL OR r.id >= $6)
             AND ($7::uuid IS NULL OR r.id < $7)) ELSE 0 END::int AS matching
 FROM found f JOIN executions x ON x.id = f.id
@@ -1263,7 +1270,7 @@ type ListSweptExecutionsParams struct {
 	Statuses   []string
 	Purpose    string
 	Waiting    bool
-	Asking     bool
+	Approval   string
 	Least      *uuid.UUID
 	Beyond     *uuid.UUID
 	ProjectID  uuid.UUID
@@ -1287,7 +1294,7 @@ func (q *Queries) ListSweptExecutions(ctx context.Context, arg ListSweptExecutio
 		arg.Statuses,
 		arg.Purpose,
 		arg.Waiting,
-		arg.Asking,
+		arg.Approval,
 		arg.Least,
 		arg.Beyond,
 		arg.ProjectID,
@@ -1358,6 +1365,7 @@ func (q *Queries) ListSweptExecutions(ctx context.Context, arg ListSweptExecutio
 			&i.Execution.Purpose,
 			&i.Execution.AwaitingApproval,
 			&i.Execution.SweepID,
+			&i.Execution.OnlyAwaits,
 			&i.Matching,
 		); err != nil {
 			return nil, err
@@ -1483,7 +1491,7 @@ SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.prio
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
 FROM unnest($1::uuid[]) AS w(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
     ORDER BY e.workflow_id, e.id DESC LIMIT $3
 ) r
 ORDER BY r.workflow_id, r.id DESC

@@ -461,6 +461,7 @@ type Execution struct {
 	Purpose           string
 	AwaitingApproval  int32
 	SweepID           *uuid.UUID
+	OnlyAwaits        bool
 }
 
 type ExecutionChange struct {

@@ -38,6 +38,14 @@ func nodeNote(n contract.NodeBody) string {
 	return strings.TrimSpace(fmt.Sprintf("%d nodes: %s  %s", n.Children.Total, strings.Join(counts, ", "), firstLine(text)))
 }
 
+// shownStatus is the status of an execution as pages show it.
+func shownStatus(e contract.ExecutionBody) string {
+	if e.AwaitsApproval {
+		return "AWAITING APPROVAL"
+	}
+	return e.Status
+}
+
 func ended(e contract.ExecutionBody) bool {
 	return e.Status == "SUCCEEDED" || e.Status == "FAILED" || e.Status == "CANCELLED"
 }
@@ -178,7 +186,7 @@ func (c *client) listExecutions(cmd *cobra.Command, asJSON bool) error {
 			fmt.Fprintf(w, "sweep %s\t%s@%s\t%s\t%d runs\t%s\n", s.ID, e.WorkflowName, e.Version, s.State, s.Runs, s.CreatedAt.Local().Format("2006-01-02 15:04:05"))
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s@%s\t%s\t%d/%d\t%s\n", e.ExecutionID, e.WorkflowName, e.Version, e.Status,
+		fmt.Fprintf(w, "%s\t%s@%s\t%s\t%d/%d\t%s\n", e.ExecutionID, e.WorkflowName, e.Version, shownStatus(e),
 			e.Progress.Completed, e.Progress.Total, e.CreatedAt.Local().Format("2006-01-02 15:04:05"))
 	}
 	return w.Flush()
@@ -226,7 +234,7 @@ func (c *client) showExecution(cmd *cobra.Command, id string, asJSON bool) error
 		return fmt.Errorf("read the server's response: %w", err)
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s  %s@%s  %s  %d of %d nodes\n", e.ExecutionID, e.WorkflowName, e.Version, e.Status, e.Progress.Completed, e.Progress.Total)
+	fmt.Fprintf(out, "%s  %s@%s  %s  %d of %d nodes\n", e.ExecutionID, e.WorkflowName, e.Version, shownStatus(e), e.Progress.Completed, e.Progress.Total)
 	if e.Error != nil {
 		fmt.Fprintf(out, "error: %s\n", e.Error.Message)
 	}

@@ -52,7 +52,7 @@ WHERE e.project_id = @project_id
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
 ORDER BY e.id DESC
@@ -68,7 +68,7 @@ WHERE e.project_id = @project_id AND e.sweep_id IS NULL
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
 ORDER BY e.id DESC
@@ -84,7 +84,7 @@ WITH found AS MATERIALIZED (
             AND r.status = ANY (@statuses::text[])
             AND (@purpose::text = '' OR r.purpose = @purpose::text)
             AND (NOT @waiting::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
-            AND (NOT @asking::bool OR r.awaiting_approval > 0)
+            AND (@approval::text = '' OR r.only_awaits = (@approval::text = 'ONLY'))
             AND (sqlc.narg('least')::uuid IS NULL OR r.id >= sqlc.narg('least'))
             AND (sqlc.narg('beyond')::uuid IS NULL OR r.id < sqlc.narg('beyond'))
         LIMIT 1) AS run
@@ -99,7 +99,7 @@ SELECT sqlc.embed(x), CASE WHEN @counted::bool THEN (SELECT count(*) FROM execut
             AND r.status = ANY (@statuses::text[])
             AND (@purpose::text = '' OR r.purpose = @purpose::text)
             AND (NOT @waiting::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
-            AND (NOT @asking::bool OR r.awaiting_approval > 0)
+            AND (@approval::text = '' OR r.only_awaits = (@approval::text = 'ONLY'))
             AND (sqlc.narg('least')::uuid IS NULL OR r.id >= sqlc.narg('least'))
             AND (sqlc.narg('beyond')::uuid IS NULL OR r.id < sqlc.narg('beyond'))) ELSE 0 END::int AS matching
 FROM found f JOIN executions x ON x.id = f.id
@@ -116,7 +116,7 @@ WITH found AS (
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -129,7 +129,7 @@ SELECT l.id FROM unnest(@named_workflows::uuid[]) AS w(id) CROSS JOIN LATERAL
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows) AS l
@@ -141,7 +141,7 @@ UNION
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -153,7 +153,7 @@ UNION
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -174,7 +174,7 @@ WHERE e.project_id = @project_id
         OR (e.id >= @id_least::uuid AND e.id <= @id_most::uuid))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'));
 
@@ -292,7 +292,7 @@ WITH fence AS (
     UPDATE executions SET
         status = @status, started_at = sqlc.narg('started_at'), finished_at = sqlc.narg('finished_at'),
         error = sqlc.narg('error'), outputs = sqlc.narg('outputs'), reason = sqlc.narg('reason'),
-        total = @total, pending = @pending, ready = @ready, queued = @queued, running = @running, awaiting_approval = @awaiting_approval, retrying = @retrying,
+        total = @total, pending = @pending, ready = @ready, queued = @queued, running = @running, awaiting_approval = @awaiting_approval, only_awaits = @only_awaits, retrying = @retrying,
         succeeded = @succeeded, failed = @failed, skipped = @skipped, cancelled = @cancelled,
         levels_done = @levels_done, event_seq = event_seq + jsonb_array_length(@events::jsonb),
         lease_until = CASE WHEN sqlc.narg('finished_at')::timestamptz IS NULL

@@ -53,7 +53,7 @@ type executionQuery struct {
 	Cursor   string     `query:"cursor" doc:"Alias of page" maxLength:"4000"`
 	Limit    int        `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 	Workflow string     `query:"workflow" doc:"Workflow name" maxLength:"200"`
-	Status   stateNames `query:"status" doc:"Comma-separated states"`
+	Status   stateNames `query:"status" doc:"Comma-separated states; APPROVAL alone returns the RUNNING executions that only wait for approvals"`
 	User     string     `query:"user" doc:"Name of the user who launched it" maxLength:"200"`
 	Text     string     `query:"q" doc:"Text to find in the name, workflow name or ID" maxLength:"200"`
 	Purpose  string     `query:"purpose" doc:"Return only executions with this purpose; by default, executions that list options are included only if the request selects them by workflow, text or ID" enum:"work,options,any"`
@@ -181,7 +181,9 @@ func (h *executionAPI) apiExecutions(ctx context.Context, in *executionQuery) (*
 		Purpose: query.Purpose(strings.ToUpper(in.Purpose)), BySweep: in.Sweeps == "grouped" && in.Text == "",
 	}
 	for status := range strings.SplitSeq(string(in.Status), ",") {
-		if status != "" {
+		if string(in.Status) == awaitingApproval {
+			filter.Status, filter.Approval = []query.State{query.Running}, query.OnlyAwaiting
+		} else if status != "" {
 			state, err := query.ParseState(status)
 			if err != nil {
 				return nil, apperr.InvalidFields(apperr.MessageOf(err), []apperr.Field{{Path: "status", Message: apperr.MessageOf(err)}})
@@ -326,6 +328,7 @@ func toExecutionBody(e query.Execution) contract.ExecutionBody {
 		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, SweepID: e.SweepID, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, TTL: keptFor(e.TTL), ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
 		Progress: p, Reason: e.Reason, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
 	}
+	out.AwaitsApproval = e.AwaitsApproval
 	if e.Purpose == query.ListOptions {
 		out.Purpose = "options"
 	}

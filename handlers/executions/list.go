@@ -142,13 +142,15 @@ func (h *lists) executionFilter(r *http.Request) (query.Filter, error) {
 	case waitingState:
 		f.Status, f.Waiting = label.LiveStates(), true
 	case stateWhileAwaiting:
-		f.Status, f.AwaitingApproval = label.LiveStates(), true
+		f.Status, f.Approval = []query.State{query.Running}, query.OnlyAwaiting
 	default:
 		s, err := query.ParseState(state)
 		if err != nil {
 			return f, err
 		}
-		f.Status = []query.State{s}
+		if f.Status = []query.State{s}; s == query.Running {
+			f.Approval = query.NotAwaiting
+		}
 	}
 	switch q.Get("purpose") {
 	case optionRuns:

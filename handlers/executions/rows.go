@@ -52,7 +52,7 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) (
 		if mayKeep(ctx, e.ProjectID) {
 			rows[i].EditURL = views.LabelsURL(rows[i].ID)
 		}
-		if e.AwaitsApproval() {
+		if e.AwaitsApproval {
 			rows[i].State = ui.AwaitingApproval
 		}
 		names := changedFirst(differing[e.WorkflowID], list, inputs, i)

@@ -53,6 +53,7 @@ type ExecutionBody struct {
 	Version             string         `json:"version"`
 	Name                string         `json:"name,omitempty"`
 	Status              string         `json:"status" enum:"PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED"`
+	AwaitsApproval      bool           `json:"awaits_approval,omitempty" doc:"True if the status is RUNNING and the execution only waits for approvals"`
 	Purpose             string         `json:"purpose,omitempty" doc:"options if the execution lists the options of an input; absent for other executions"`
 	Priority            int            `json:"priority"`
 	SubmittedBy         string         `json:"submitted_by"`

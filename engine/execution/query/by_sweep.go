@@ -15,7 +15,7 @@ import (
 func (q *Reader) bySweep(ctx context.Context, p db.ListExecutionsParams, limit int) (Page, error) {
 	singles, err := q.queries.ListSingleExecutions(ctx, db.ListSingleExecutionsParams{
 		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Submitters: p.Submitters, Statuses: p.Statuses, Purpose: p.Purpose,
-		Waiting: p.Waiting, Asking: p.Asking, Least: p.Least, Beyond: p.Beyond, MaxRows: p.MaxRows,
+		Waiting: p.Waiting, Approval: p.Approval, Least: p.Least, Beyond: p.Beyond, MaxRows: p.MaxRows,
 	})
 	if err != nil {
 		return Page{}, fmt.Errorf("list executions of no sweep: %w", err)
@@ -24,10 +24,10 @@ func (q *Reader) bySweep(ctx context.Context, p db.ListExecutionsParams, limit i
 	if len(statuses) == 0 {
 		statuses = []string{string(Pending), string(Running), string(Paused), string(Succeeded), string(Failed), string(Cancelled)}
 	}
-	counted := len(p.Statuses) > 0 || p.Waiting || p.Asking || p.Least != nil || p.Beyond != nil // else all runs match
+	counted := len(p.Statuses) > 0 || p.Waiting || p.Approval != "" || p.Least != nil || p.Beyond != nil // else all runs match
 	swept, err := q.queries.ListSweptExecutions(ctx, db.ListSweptExecutionsParams{
 		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Submitters: p.Submitters, Statuses: statuses, Purpose: p.Purpose,
-		Waiting: p.Waiting, Asking: p.Asking, Least: p.Least, Beyond: p.Beyond, MaxRows: p.MaxRows, Counted: counted,
+		Waiting: p.Waiting, Approval: p.Approval, Least: p.Least, Beyond: p.Beyond, MaxRows: p.MaxRows, Counted: counted,
 	})
 	if err != nil {
 		return Page{}, fmt.Errorf("list the runs of sweeps: %w", err)

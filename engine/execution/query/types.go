@@ -145,6 +145,7 @@ type Execution struct {
 	Name                string
 	Status              State
 	Purpose             Purpose
+	AwaitsApproval      bool // it is RUNNING, and only waits for the answers of users
 	Inputs              map[string]any
 	Outputs             map[string]any
 	Reason              *Reason // why it is still PENDING, when a limit blocks it
