@@ -1,6 +1,7 @@
 package sweep_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -54,9 +55,7 @@ func TestExecutionsBySweep(t *testing.T) {
 					places = append(places, e.ID)
 				}
 			}
-			for id, n := range page.Runs {
-				runs[id] = n
-			}
+			maps.Copy(runs, page.Runs)
 			if f.After = page.Next; f.After == "" {
 				return places, runs
 			}
