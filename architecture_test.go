@@ -76,7 +76,7 @@ func table() []rule {
 		{packages: "data/metaflow/pickle"},
 		{packages: "data/metaflow/...", may: "db apperr access/auth access/audit data/bucket platform/units"},
 		{packages: "data/telemetry/...", may: "migrations platform/sharing platform/unixsocket db apperr access/auth"},
-		{packages: "data/index", may: "db apperr access/auth access/audit engine/search"},
+		{packages: "data/index", may: "db apperr access/auth access/audit data/telemetry engine/search"},
 		{packages: "data/view", may: "db apperr access/auth access/audit data/index"},
 		{packages: "data/report/document", may: "data/markdown"},
 		{packages: "data/report", may: "db apperr access/auth access/audit data/report/document"},

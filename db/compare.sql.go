@@ -105,7 +105,7 @@ func (q *Queries) ArtifactsOfExecutions(ctx context.Context, ids []uuid.UUID, ma
 }
 
 const executionsByID = `-- name: ExecutionsByID :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions WHERE id = ANY ($1::uuid[])
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions WHERE id = ANY ($1::uuid[])
 `
 
 func (q *Queries) ExecutionsByID(ctx context.Context, ids []uuid.UUID) ([]Execution, error) {
@@ -171,6 +171,8 @@ func (q *Queries) ExecutionsByID(ctx context.Context, ids []uuid.UUID) ([]Execut
 			&i.ScheduledAt,
 			&i.Purpose,
 			&i.AwaitingApproval,
+			&i.SweepID,
+			&i.OnlyAwaits,
 		); err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ UPDATE executions SET
     lease_until = now() + make_interval(secs => $2::float8)
 WHERE id = $3 AND status IN ('PENDING', 'RUNNING', 'PAUSED') AND (lease_until IS NULL OR lease_until < now())
     AND ($4::bigint = 0 OR EXISTS (SELECT 1 FROM leases WHERE name = 'scheduler' AND term = $4::bigint))
-RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval
+RETURNING id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits
 `
 
 // Acquires an execution that has no live owner. The epoch fences the former owner, and the
@@ -86,6 +86,8 @@ func (q *Queries) AcquireLease(ctx context.Context, owner string, leaseSeconds f
 		&i.ScheduledAt,
 		&i.Purpose,
 		&i.AwaitingApproval,
+		&i.SweepID,
+		&i.OnlyAwaits,
 	)
 	return i, err
 }
@@ -175,7 +177,7 @@ WHERE e.project_id = $1
         OR (e.id >= $8::uuid AND e.id <= $9::uuid))
     AND ($10::text = '' OR e.purpose = $10::text)
     AND (NOT $11::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $12::bool OR e.awaiting_approval > 0)
+    AND ($12::text = '' OR e.only_awaits = ($12::text = 'ONLY'))
     AND ($13::uuid IS NULL OR e.id >= $13)
     AND ($14::uuid IS NULL OR e.id < $14)
 `
@@ -192,7 +194,7 @@ type CountExecutionsParams struct {
 	IDMost         uuid.UUID
 	Purpose        string
 	Waiting        bool
-	Asking         bool
+	Approval       string
 	Least          *uuid.UUID
 	Beyond         *uuid.UUID
 }
@@ -210,7 +212,7 @@ func (q *Queries) CountExecutions(ctx context.Context, arg CountExecutionsParams
 		arg.IDMost,
 		arg.Purpose,
 		arg.Waiting,
-		arg.Asking,
+		arg.Approval,
 		arg.Least,
 		arg.Beyond,
 	)
@@ -418,24 +420,24 @@ WITH fence AS (
     UPDATE executions SET
         status = $2, started_at = $3, finished_at = $4,
         error = $5, outputs = $6, reason = $7,
-        total = $8, pending = $9, ready = $10, queued = $11, running = $12, awaiting_approval = $13, retrying = $14,
-        succeeded = $15, failed = $16, skipped = $17, cancelled = $18,
-        levels_done = $19, event_seq = event_seq + jsonb_array_length($20::jsonb),
+        total = $8, pending = $9, ready = $10, queued = $11, running = $12, awaiting_approval = $13, only_awaits = $14, retrying = $15,
+        succeeded = $16, failed = $17, skipped = $18, cancelled = $19,
+        levels_done = $20, event_seq = event_seq + jsonb_array_length($21::jsonb),
         lease_until = CASE WHEN $4::timestamptz IS NULL
-            THEN now() + make_interval(secs => $21::float8) END
-    WHERE id = $22 AND owner = $23 AND owner_epoch = $24 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
-    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($20::jsonb) AS base
+            THEN now() + make_interval(secs => $22::float8) END
+    WHERE id = $23 AND owner = $24 AND owner_epoch = $25 AND status IN ('PENDING', 'RUNNING', 'PAUSED')
+    RETURNING id, project_id, event_seq, event_seq - jsonb_array_length($21::jsonb) AS base
 ), moved AS (
     INSERT INTO nodes AS n (execution_id, node_index, name, level, changed_seq, state, pending_dependencies, attempt, retries, reason, error, outputs,
         inputs, first_child, child_count, ready_at, started_at, finished_at, retry_at, polling)
     SELECT f.id, u.i, x.name, x.level, f.event_seq, u.state, u.pending, u.attempt, u.retries, u.reason, u.error, u.outputs,
         u.inputs, u.first_child, coalesce(u.child_count, x.child_count), u.ready_at, u.started_at, u.finished_at, u.retry_at, u.polling
-    FROM fence f, jsonb_to_recordset($25::jsonb) AS u(
+    FROM fence f, jsonb_to_recordset($26::jsonb) AS u(
         i int, from_state text, from_attempt int, state text, pending int, attempt int, retries int,
         reason jsonb, error jsonb, outputs jsonb,
         inputs jsonb, first_child int, child_count int,
         ready_at timestamptz, started_at timestamptz, finished_at timestamptz, retry_at timestamptz, polling jsonb),
-        LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = $22 AND node_index = u.i LIMIT 1) x
+        LATERAL (SELECT name, level, child_count, state, attempt FROM nodes WHERE execution_id = $23 AND node_index = u.i LIMIT 1) x
     WHERE x.state = u.from_state AND x.attempt = u.from_attempt
     ON CONFLICT (execution_id, node_index) DO UPDATE SET
         changed_seq = excluded.changed_seq, state = excluded.state, pending_dependencies = excluded.pending_dependencies,
@@ -449,15 +451,15 @@ WITH fence AS (
     RETURNING n.node_index
 ), claimed AS (
     INSERT INTO attempts (execution_id, node_index, attempt, launcher, queued_at, memory_mib, gpus, gpu_type)
-    SELECT f.id, c.i, c.attempt, $26, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
-    FROM fence f, jsonb_to_recordset($27::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
+    SELECT f.id, c.i, c.attempt, $27, c.at, c.memory / greatest(c.pods, 1), c.gpus / greatest(c.pods, 1), c.gpu_type
+    FROM fence f, jsonb_to_recordset($28::jsonb) AS c(i int, attempt int, at timestamptz, memory int, gpus int, gpu_type text, pods int)
     WHERE c.i >= 0
 ), held AS (
     INSERT INTO reservations (execution_id, node_index, attempt, project_id, launcher, cpu_millis, memory_mib, gpus, gpu_type, pods, executions,
         machine, devices, preemptible, priority, created_at, expires_at)
-    SELECT f.id, c.i, c.attempt, f.project_id, $26, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
+    SELECT f.id, c.i, c.attempt, f.project_id, $27, c.cpu, c.memory, c.gpus, c.gpu_type, c.pods, c.executions,
         c.machine, coalesce(c.devices, '{}'), c.preemptible, c.priority, c.at, c.expires_at
-    FROM fence f, jsonb_to_recordset($27::jsonb) AS c(
+    FROM fence f, jsonb_to_recordset($28::jsonb) AS c(
         i int, attempt int, at timestamptz, cpu int, memory int, gpus int, gpu_type text, pods int, executions int,
         machine text, devices int[], preemptible bool, priority int, expires_at timestamptz)
 ), ended AS (
@@ -465,10 +467,10 @@ WITH fence AS (
         outcome, class, exit_code, message, host, pid, cpu_seconds, peak_rss_bytes)
     SELECT f.id, d.i, d.attempt, x.launcher, x.queued_at, d.started_at, d.finished_at,
         d.outcome, coalesce(d.class, ''), d.exit_code, d.message, coalesce(d.host, ''), d.pid, d.cpu_seconds, d.peak_rss_bytes
-    FROM fence f, jsonb_to_recordset($28::jsonb) AS d(
+    FROM fence f, jsonb_to_recordset($29::jsonb) AS d(
         i int, attempt int, started_at timestamptz, finished_at timestamptz, outcome text, class text, exit_code int,
         message text, host text, pid int, cpu_seconds float8, peak_rss_bytes bigint),
-        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $22 AND node_index = d.i AND attempt = d.attempt LIMIT 1) x
+        LATERAL (SELECT launcher, queued_at FROM attempts WHERE execution_id = $23 AND node_index = d.i AND attempt = d.attempt LIMIT 1) x
     ON CONFLICT (execution_id, node_index, attempt) DO UPDATE SET
         started_at = coalesce(excluded.started_at, a.started_at), finished_at = excluded.finished_at,
         outcome = excluded.outcome, class = excluded.class, exit_code = excluded.exit_code, message = excluded.message,
@@ -477,20 +479,20 @@ WITH fence AS (
 ), traced AS (
     INSERT INTO tracebacks (execution_id, node_index, attempt, content)
     SELECT f.id, d.i, d.attempt, d.traceback
-    FROM fence f, jsonb_to_recordset($28::jsonb) AS d(i int, attempt int, traceback jsonb)
+    FROM fence f, jsonb_to_recordset($29::jsonb) AS d(i int, attempt int, traceback jsonb)
     WHERE d.traceback IS NOT NULL
     ON CONFLICT ON CONSTRAINT tracebacks_pkey DO NOTHING
 ), freed AS (
     DELETE FROM reservations r
-    USING fence, jsonb_to_recordset($28::jsonb) AS d(i int, attempt int)
-    WHERE r.execution_id = $22 AND r.node_index = ANY ($29::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
+    USING fence, jsonb_to_recordset($29::jsonb) AS d(i int, attempt int)
+    WHERE r.execution_id = $23 AND r.node_index = ANY ($30::int[]) AND r.node_index = d.i AND r.attempt = d.attempt
 ), closed AS (
     DELETE FROM reservations r USING fence
-    WHERE r.execution_id = $22 AND r.node_index = -1 AND $4::timestamptz IS NOT NULL
+    WHERE r.execution_id = $23 AND r.node_index = -1 AND $4::timestamptz IS NOT NULL
 ), logged AS (
     INSERT INTO events (execution_id, seq, at, kind, node_index, attempt, message, data)
     SELECT f.id, f.base + e.ord, e.at, e.kind, e.i, e.attempt, coalesce(e.message, ''), e.data
-    FROM fence f, ROWS FROM (jsonb_to_recordset($20::jsonb) AS (
+    FROM fence f, ROWS FROM (jsonb_to_recordset($21::jsonb) AS (
         at timestamptz, kind text, i int, attempt int, message text, data jsonb)) WITH ORDINALITY AS e(at, kind, i, attempt, message, data, ord)
 )
 SELECT (SELECT count(*) FROM fence)::int AS fenced,
@@ -512,6 +514,7 @@ type FlushExecutionParams struct {
 	Queued           int32
 	Running          int32
 	AwaitingApproval int32
+	OnlyAwaits       bool
 	Retrying         int32
 	Succeeded        int32
 	Failed           int32
@@ -556,6 +559,7 @@ func (q *Queries) FlushExecution(ctx context.Context, arg FlushExecutionParams) 
 		arg.Queued,
 		arg.Running,
 		arg.AwaitingApproval,
+		arg.OnlyAwaits,
 		arg.Retrying,
 		arg.Succeeded,
 		arg.Failed,
@@ -600,7 +604,7 @@ func (q *Queries) FlushStarted(ctx context.Context, iD uuid.UUID, indexes []int3
 }
 
 const getExecution = `-- name: GetExecution :one
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions WHERE id = $1
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions WHERE id = $1
 `
 
 func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, error) {
@@ -660,6 +664,8 @@ func (q *Queries) GetExecution(ctx context.Context, id uuid.UUID) (Execution, er
 		&i.ScheduledAt,
 		&i.Purpose,
 		&i.AwaitingApproval,
+		&i.SweepID,
+		&i.OnlyAwaits,
 	)
 	return i, err
 }
@@ -692,14 +698,14 @@ const insertExecutions = `-- name: InsertExecutions :exec
 WITH fresh AS (
     INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
         priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-        traceparent, drive_requested_at, scheduled_at, purpose, event_seq)
+        traceparent, drive_requested_at, scheduled_at, purpose, sweep_id, event_seq)
     SELECT n.id, n.tenant_id, n.project_id, n.workflow_id, n.version_id, n.workflow_name, n.version, n.name,
         n.priority, n.inputs, n.submitted_by, n.submitted_by_name, n.relaunch_of, n.created_at, n.total, n.pending, n.ready, n.levels,
-        n.traceparent, now(), n.scheduled_at, n.purpose, 1
+        n.traceparent, now(), n.scheduled_at, n.purpose, n.sweep_id, 1
     FROM jsonb_to_recordset($1::jsonb) AS n(
         id uuid, tenant_id uuid, project_id uuid, workflow_id uuid, version_id uuid, workflow_name text, version text, name text,
         priority int, inputs jsonb, submitted_by uuid, submitted_by_name text, relaunch_of uuid, created_at timestamptz,
-        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text)
+        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text, sweep_id uuid)
 )
 INSERT INTO events (execution_id, seq, at, kind, message)
 SELECT n.id, 1, n.created_at, 'execution.launched', n.message
@@ -758,7 +764,7 @@ func (q *Queries) ListEvents(ctx context.Context, executionID uuid.UUID, after i
 }
 
 const listExecutions = `-- name: ListExecutions :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions e
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions e
 WHERE e.project_id = $1
     AND ($2::uuid IS NULL OR e.id < $2)
     AND ($3::uuid IS NULL OR e.workflow_id = $3)
@@ -766,7 +772,7 @@ WHERE e.project_id = $1
     AND (cardinality($5::uuid[]) = 0 OR e.submitted_by = ANY ($5::uuid[]))
     AND ($6::text = '' OR e.purpose = $6::text)
     AND (NOT $7::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $8::bool OR e.awaiting_approval > 0)
+    AND ($8::text = '' OR e.only_awaits = ($8::text = 'ONLY'))
     AND ($9::uuid IS NULL OR e.id >= $9)
     AND ($10::uuid IS NULL OR e.id < $10)
 ORDER BY e.id DESC
@@ -781,7 +787,7 @@ type ListExecutionsParams struct {
 	Submitters []uuid.UUID
 	Purpose    string
 	Waiting    bool
-	Asking     bool
+	Approval   string
 	Least      *uuid.UUID
 	Beyond     *uuid.UUID
 	Skipped    int32
@@ -797,7 +803,7 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 		arg.Submitters,
 		arg.Purpose,
 		arg.Waiting,
-		arg.Asking,
+		arg.Approval,
 		arg.Least,
 		arg.Beyond,
 		arg.Skipped,
@@ -864,6 +870,8 @@ func (q *Queries) ListExecutions(ctx context.Context, arg ListExecutionsParams) 
 			&i.ScheduledAt,
 			&i.Purpose,
 			&i.AwaitingApproval,
+			&i.SweepID,
+			&i.OnlyAwaits,
 		); err != nil {
 			return nil, err
 		}
@@ -884,7 +892,7 @@ WITH found AS (
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
     AND ($9::text = '' OR e.purpose = $9::text)
     AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR e.awaiting_approval > 0)
+    AND ($11::text = '' OR e.only_awaits = ($11::text = 'ONLY'))
     AND ($12::uuid IS NULL OR e.id >= $12)
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14)
@@ -897,7 +905,7 @@ SELECT l.id FROM unnest($15::uuid[]) AS w(id) CROSS JOIN LATERAL
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
     AND ($9::text = '' OR e.purpose = $9::text)
     AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR e.awaiting_approval > 0)
+    AND ($11::text = '' OR e.only_awaits = ($11::text = 'ONLY'))
     AND ($12::uuid IS NULL OR e.id >= $12)
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14) AS l
@@ -909,7 +917,7 @@ UNION
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
     AND ($9::text = '' OR e.purpose = $9::text)
     AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR e.awaiting_approval > 0)
+    AND ($11::text = '' OR e.only_awaits = ($11::text = 'ONLY'))
     AND ($12::uuid IS NULL OR e.id >= $12)
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14)
@@ -921,12 +929,12 @@ UNION
     AND (cardinality($8::uuid[]) = 0 OR e.submitted_by = ANY ($8::uuid[]))
     AND ($9::text = '' OR e.purpose = $9::text)
     AND (NOT $10::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT $11::bool OR e.awaiting_approval > 0)
+    AND ($11::text = '' OR e.only_awaits = ($11::text = 'ONLY'))
     AND ($12::uuid IS NULL OR e.id >= $12)
     AND ($13::uuid IS NULL OR e.id < $13)
     ORDER BY e.id DESC LIMIT $14)
 )
-SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels, r.scheduled_at, r.purpose, r.awaiting_approval FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
+SELECT r.id, r.tenant_id, r.project_id, r.workflow_id, r.version_id, r.workflow_name, r.version, r.name, r.status, r.priority, r.inputs, r.outputs, r.error, r.submitted_by, r.submitted_by_name, r.relaunch_of, r.created_at, r.started_at, r.finished_at, r.cancel_requested_at, r.cancel_reason, r.total, r.pending, r.ready, r.queued, r.running, r.retrying, r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done, r.event_seq, r.owner, r.owner_epoch, r.lease_until, r.wake_at, r.drive_requested_at, r.reason, r.traceparent, r.resume_of, r.resume, r.cache, r.expires_at, r.kept_at, r.kept_by, r.removal_began_at, r.ttl, r.labels, r.scheduled_at, r.purpose, r.awaiting_approval, r.sweep_id, r.only_awaits FROM executions r WHERE r.id IN (SELECT f.id FROM found f ORDER BY f.id DESC LIMIT $2 OFFSET $1)
 ORDER BY r.id DESC
 `
 
@@ -941,7 +949,7 @@ type ListExecutionsWithTextParams struct {
 	Submitters     []uuid.UUID
 	Purpose        string
 	Waiting        bool
-	Asking         bool
+	Approval       string
 	Least          *uuid.UUID
 	Beyond         *uuid.UUID
 	BranchRows     int32
@@ -965,7 +973,7 @@ func (q *Queries) ListExecutionsWithText(ctx context.Context, arg ListExecutions
 		arg.Submitters,
 		arg.Purpose,
 		arg.Waiting,
-		arg.Asking,
+		arg.Approval,
 		arg.Least,
 		arg.Beyond,
 		arg.BranchRows,
@@ -1035,6 +1043,8 @@ func (q *Queries) ListExecutionsWithText(ctx context.Context, arg ListExecutions
 			&i.ScheduledAt,
 			&i.Purpose,
 			&i.AwaitingApproval,
+			&i.SweepID,
+			&i.OnlyAwaits,
 		); err != nil {
 			return nil, err
 		}
@@ -1096,6 +1106,267 @@ func (q *Queries) ListLatestEvents(ctx context.Context, arg ListLatestEventsPara
 			&i.Attempt,
 			&i.Message,
 			&i.Data,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSingleExecutions = `-- name: ListSingleExecutions :many
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions e
+WHERE e.project_id = $1 AND e.sweep_id IS NULL
+    AND ($2::uuid IS NULL OR e.id < $2)
+    AND ($3::uuid IS NULL OR e.workflow_id = $3)
+    AND (cardinality($4::text[]) = 0 OR e.status = ANY ($4::text[]))
+    AND (cardinality($5::uuid[]) = 0 OR e.submitted_by = ANY ($5::uuid[]))
+    AND ($6::text = '' OR e.purpose = $6::text)
+    AND (NOT $7::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND ($8::text = '' OR e.only_awaits = ($8::text = 'ONLY'))
+    AND ($9::uuid IS NULL OR e.id >= $9)
+    AND ($10::uuid IS NULL OR e.id < $10)
+ORDER BY e.id DESC
+LIMIT $11
+`
+
+type ListSingleExecutionsParams struct {
+	ProjectID  uuid.UUID
+	Before     *uuid.UUID
+	WorkflowID *uuid.UUID
+	Statuses   []string
+	Submitters []uuid.UUID
+	Purpose    string
+	Waiting    bool
+	Approval   string
+	Least      *uuid.UUID
+	Beyond     *uuid.UUID
+	MaxRows    int32
+}
+
+// Returns executions like ListExecutions, of those that no sweep launched.
+func (q *Queries) ListSingleExecutions(ctx context.Context, arg ListSingleExecutionsParams) ([]Execution, error) {
+	rows, err := q.db.Query(ctx, listSingleExecutions,
+		arg.ProjectID,
+		arg.Before,
+		arg.WorkflowID,
+		arg.Statuses,
+		arg.Submitters,
+		arg.Purpose,
+		arg.Waiting,
+		arg.Approval,
+		arg.Least,
+		arg.Beyond,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Execution
+	for rows.Next() {
+		var i Execution
+		if err := rows.Scan(
+			&i.ID,
+			&i.TenantID,
+			&i.ProjectID,
+			&i.WorkflowID,
+			&i.VersionID,
+			&i.WorkflowName,
+			&i.Version,
+			&i.Name,
+			&i.Status,
+			&i.Priority,
+			&i.Inputs,
+			&i.Outputs,
+			&i.Error,
+			&i.SubmittedBy,
+			&i.SubmittedByName,
+			&i.RelaunchOf,
+			&i.CreatedAt,
+			&i.StartedAt,
+			&i.FinishedAt,
+			&i.CancelRequestedAt,
+			&i.CancelReason,
+			&i.Total,
+			&i.Pending,
+			&i.Ready,
+			&i.Queued,
+			&i.Running,
+			&i.Retrying,
+			&i.Succeeded,
+			&i.Failed,
+			&i.Skipped,
+			&i.Cancelled,
+			&i.Levels,
+			&i.LevelsDone,
+			&i.EventSeq,
+			&i.Owner,
+			&i.OwnerEpoch,
+			&i.LeaseUntil,
+			&i.WakeAt,
+			&i.DriveRequestedAt,
+			&i.Reason,
+			&i.Traceparent,
+			&i.ResumeOf,
+			&i.Resume,
+			&i.Cache,
+			&i.ExpiresAt,
+			&i.KeptAt,
+			&i.KeptBy,
+			&i.RemovalBeganAt,
+			&i.Ttl,
+			&i.Labels,
+			&i.ScheduledAt,
+			&i.Purpose,
+			&i.AwaitingApproval,
+			&i.SweepID,
+			&i.OnlyAwaits,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSweptExecutions = `-- name: ListSweptExecutions :many
+WITH found AS MATERIALIZED (
+    SELECT s.id AS place, run.id FROM input_sweeps s CROSS JOIN LATERAL (SELECT r.id FROM executions r
+        WHERE r.sweep_id = s.id
+            AND r.status = ANY ($2::text[])
+            AND ($3::text = '' OR r.purpose = $3::text)
+            AND (NOT $4::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
+            AND ($5::text = '' OR r.only_awaits = ($5::text = 'ONLY'))
+            AND ($6::uuid IS NULL OR r.id >= $6)
+            AND ($7::uuid IS NULL OR r.id < $7)
+        LIMIT 1) AS run
+    WHERE s.project_id = $8
+        AND ($9::uuid IS NULL OR s.id < $9)
+        AND ($10::uuid IS NULL OR s.workflow_id = $10)
+        AND (cardinality($11::uuid[]) = 0 OR s.created_by = ANY ($11::uuid[]))
+    ORDER BY s.id DESC LIMIT $12
+)
+SELECT x.id, x.tenant_id, x.project_id, x.workflow_id, x.version_id, x.workflow_name, x.version, x.name, x.status, x.priority, x.inputs, x.outputs, x.error, x.submitted_by, x.submitted_by_name, x.relaunch_of, x.created_at, x.started_at, x.finished_at, x.cancel_requested_at, x.cancel_reason, x.total, x.pending, x.ready, x.queued, x.running, x.retrying, x.succeeded, x.failed, x.skipped, x.cancelled, x.levels, x.levels_done, x.event_seq, x.owner, x.owner_epoch, x.lease_until, x.wake_at, x.drive_requested_at, x.reason, x.traceparent, x.resume_of, x.resume, x.cache, x.expires_at, x.kept_at, x.kept_by, x.removal_began_at, x.ttl, x.labels, x.scheduled_at, x.purpose, x.awaiting_approval, x.sweep_id, x.only_awaits, CASE WHEN $1::bool THEN (SELECT count(*) FROM executions r
+        WHERE r.sweep_id = x.sweep_id
+            AND r.status = ANY ($2::text[])
+            AND ($3::text = '' OR r.purpose = $3::text)
+            AND (NOT $4::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
+            AND ($5::text = '' OR r.only_awaits = ($5::text = 'ONLY'))
+            AND ($6::uuid IS NULL OR r.id >= $6)
+            AND ($7::uuid IS NULL OR r.id < $7)) ELSE 0 END::int AS matching
+FROM found f JOIN executions x ON x.id = f.id
+ORDER BY f.place DESC
+`
+
+type ListSweptExecutionsParams struct {
+	Counted    bool
+	Statuses   []string
+	Purpose    string
+	Waiting    bool
+	Approval   string
+	Least      *uuid.UUID
+	Beyond     *uuid.UUID
+	ProjectID  uuid.UUID
+	Before     *uuid.UUID
+	WorkflowID *uuid.UUID
+	Submitters []uuid.UUID
+	MaxRows    int32
+}
+
+type ListSweptExecutionsRow struct {
+	Execution Execution
+	Matching  int32
+}
+
+// Returns one run of each sweep that has a run which matches, in the order of the sweeps, and the number
+// of these runs if it is requested. All runs have the workflow and the person of their sweep. @statuses
+// is never empty, so that the index of runs by state serves any plan.
+func (q *Queries) ListSweptExecutions(ctx context.Context, arg ListSweptExecutionsParams) ([]ListSweptExecutionsRow, error) {
+	rows, err := q.db.Query(ctx, listSweptExecutions,
+		arg.Counted,
+		arg.Statuses,
+		arg.Purpose,
+		arg.Waiting,
+		arg.Approval,
+		arg.Least,
+		arg.Beyond,
+		arg.ProjectID,
+		arg.Before,
+		arg.WorkflowID,
+		arg.Submitters,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSweptExecutionsRow
+	for rows.Next() {
+		var i ListSweptExecutionsRow
+		if err := rows.Scan(
+			&i.Execution.ID,
+			&i.Execution.TenantID,
+			&i.Execution.ProjectID,
+			&i.Execution.WorkflowID,
+			&i.Execution.VersionID,
+			&i.Execution.WorkflowName,
+			&i.Execution.Version,
+			&i.Execution.Name,
+			&i.Execution.Status,
+			&i.Execution.Priority,
+			&i.Execution.Inputs,
+			&i.Execution.Outputs,
+			&i.Execution.Error,
+			&i.Execution.SubmittedBy,
+			&i.Execution.SubmittedByName,
+			&i.Execution.RelaunchOf,
+			&i.Execution.CreatedAt,
+			&i.Execution.StartedAt,
+			&i.Execution.FinishedAt,
+			&i.Execution.CancelRequestedAt,
+			&i.Execution.CancelReason,
+			&i.Execution.Total,
+			&i.Execution.Pending,
+			&i.Execution.Ready,
+			&i.Execution.Queued,
+			&i.Execution.Running,
+			&i.Execution.Retrying,
+			&i.Execution.Succeeded,
+			&i.Execution.Failed,
+			&i.Execution.Skipped,
+			&i.Execution.Cancelled,
+			&i.Execution.Levels,
+			&i.Execution.LevelsDone,
+			&i.Execution.EventSeq,
+			&i.Execution.Owner,
+			&i.Execution.OwnerEpoch,
+			&i.Execution.LeaseUntil,
+			&i.Execution.WakeAt,
+			&i.Execution.DriveRequestedAt,
+			&i.Execution.Reason,
+			&i.Execution.Traceparent,
+			&i.Execution.ResumeOf,
+			&i.Execution.Resume,
+			&i.Execution.Cache,
+			&i.Execution.ExpiresAt,
+			&i.Execution.KeptAt,
+			&i.Execution.KeptBy,
+			&i.Execution.RemovalBeganAt,
+			&i.Execution.Ttl,
+			&i.Execution.Labels,
+			&i.Execution.ScheduledAt,
+			&i.Execution.Purpose,
+			&i.Execution.AwaitingApproval,
+			&i.Execution.SweepID,
+			&i.Execution.OnlyAwaits,
+			&i.Matching,
 		); err != nil {
 			return nil, err
 		}
@@ -1220,7 +1491,7 @@ SELECT r.id, r.workflow_id, r.workflow_name, r.version, r.name, r.status, r.prio
     r.succeeded, r.failed, r.skipped, r.cancelled, r.levels, r.levels_done
 FROM unnest($1::uuid[]) AS w(id)
 CROSS JOIN LATERAL (
-    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
+    SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions e WHERE e.workflow_id BETWEEN w.id AND w.id AND e.project_id = $2
     ORDER BY e.workflow_id, e.id DESC LIMIT $3
 ) r
 ORDER BY r.workflow_id, r.id DESC

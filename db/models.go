@@ -460,6 +460,8 @@ type Execution struct {
 	ScheduledAt       *time.Time
 	Purpose           string
 	AwaitingApproval  int32
+	SweepID           *uuid.UUID
+	OnlyAwaits        bool
 }
 
 type ExecutionChange struct {

@@ -109,7 +109,7 @@ func (q *Queries) DeclaredFields(ctx context.Context, projectID uuid.UUID) ([]De
 }
 
 const executionsOf = `-- name: ExecutionsOf :many
-SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval FROM executions WHERE id = ANY ($1::uuid[]) AND project_id = $2
+SELECT id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name, status, priority, inputs, outputs, error, submitted_by, submitted_by_name, relaunch_of, created_at, started_at, finished_at, cancel_requested_at, cancel_reason, total, pending, ready, queued, running, retrying, succeeded, failed, skipped, cancelled, levels, levels_done, event_seq, owner, owner_epoch, lease_until, wake_at, drive_requested_at, reason, traceparent, resume_of, resume, cache, expires_at, kept_at, kept_by, removal_began_at, ttl, labels, scheduled_at, purpose, awaiting_approval, sweep_id, only_awaits FROM executions WHERE id = ANY ($1::uuid[]) AND project_id = $2
 `
 
 // Returns executions of a project.
@@ -176,6 +176,8 @@ func (q *Queries) ExecutionsOf(ctx context.Context, ids []uuid.UUID, projectID u
 			&i.ScheduledAt,
 			&i.Purpose,
 			&i.AwaitingApproval,
+			&i.SweepID,
+			&i.OnlyAwaits,
 		); err != nil {
 			return nil, err
 		}
@@ -232,7 +234,7 @@ func (q *Queries) HoldSearchIndex(ctx context.Context) error {
 }
 
 const indexedExecutions = `-- name: IndexedExecutions :many
-SELECT e.id, e.project_id, e.created_at, e.status, e.workflow_name, e.version, e.name, e.submitted_by_name, e.submitted_by, e.purpose, e.priority,
+SELECT e.id, e.project_id, e.created_at, (CASE WHEN e.only_awaits THEN 'APPROVAL' ELSE e.status END)::text AS status, e.workflow_name, e.version, e.name, e.submitted_by_name, e.submitted_by, e.purpose, e.priority,
     e.started_at, e.finished_at, e.inputs, e.outputs, coalesce(e.error ->> 'message', '')::text AS error,
     coalesce((SELECT n.note FROM execution_notes n WHERE n.execution_id = e.id), '')::text AS note,
     coalesce((SELECT array_agg(t.tag ORDER BY t.tag) FROM execution_tags t WHERE t.execution_id = e.id), '{}')::text[] AS tags,

@@ -98,9 +98,10 @@ func (q *Queries) CountRefused(ctx context.Context, refused int32, iD uuid.UUID)
 
 const countSweepRuns = `-- name: CountSweepRuns :many
 SELECT r.sweep_id, r.state, count(*) AS runs, coalesce(sum(r.gpu_hours), 0)::float8 AS gpu_hours, bool_and(r.settled) AS settled,
-    count(e.id) FILTER (WHERE e.running = 0 AND e.queued = 0 AND (e.ready > 0 OR e.status = 'PENDING')) AS waiting
+    (CASE WHEN r.state = 'RUNNING' THEN (SELECT count(*) FROM input_sweep_runs w CROSS JOIN LATERAL (SELECT FROM executions e
+        WHERE e.id = w.execution_id AND e.running = 0 AND e.queued = 0 AND (e.ready > 0 OR e.status = 'PENDING') LIMIT 1) AS held
+        WHERE w.sweep_id = r.sweep_id AND w.state = 'RUNNING' AND NOT w.settled) ELSE 0 END)::bigint AS waiting
 FROM input_sweep_runs r
-LEFT JOIN executions e ON r.state = 'RUNNING' AND e.id = r.execution_id
 WHERE r.sweep_id = ANY ($1::uuid[]) GROUP BY r.sweep_id, r.state
 `
 
@@ -113,7 +114,8 @@ type CountSweepRunsRow struct {
 	Waiting  int64
 }
 
-// Waiting are the launched runs that WaitingSweepRuns returns.
+// Waiting are the launched runs that WaitingSweepRuns returns. Each is looked up by its ID, because a
+// join of all runs would read all executions.
 func (q *Queries) CountSweepRuns(ctx context.Context, ids []uuid.UUID) ([]CountSweepRunsRow, error) {
 	rows, err := q.db.Query(ctx, countSweepRuns, ids)
 	if err != nil {
@@ -213,6 +215,17 @@ func (q *Queries) GetInputSweep(ctx context.Context, id uuid.UUID) (InputSweep, 
 		&i.Note,
 	)
 	return i, err
+}
+
+const hasInputSweeps = `-- name: HasInputSweeps :one
+SELECT EXISTS (SELECT FROM input_sweeps WHERE project_id = $1)
+`
+
+func (q *Queries) HasInputSweeps(ctx context.Context, projectID uuid.UUID) (bool, error) {
+	row := q.db.QueryRow(ctx, hasInputSweeps, projectID)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
 }
 
 const inputSweepOfRequest = `-- name: InputSweepOfRequest :one
@@ -766,35 +779,6 @@ func (q *Queries) SweepRuns(ctx context.Context, sweepID uuid.UUID) ([]InputSwee
 			&i.FinishedAt,
 			&i.Settled,
 		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const sweepsOfExecutions = `-- name: SweepsOfExecutions :many
-SELECT r.execution_id, r.sweep_id FROM input_sweep_runs r WHERE r.execution_id = ANY ($1::uuid[])
-`
-
-type SweepsOfExecutionsRow struct {
-	ExecutionID *uuid.UUID
-	SweepID     uuid.UUID
-}
-
-func (q *Queries) SweepsOfExecutions(ctx context.Context, executions []uuid.UUID) ([]SweepsOfExecutionsRow, error) {
-	rows, err := q.db.Query(ctx, sweepsOfExecutions, executions)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []SweepsOfExecutionsRow
-	for rows.Next() {
-		var i SweepsOfExecutionsRow
-		if err := rows.Scan(&i.ExecutionID, &i.SweepID); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -51,11 +51,10 @@ func TestTheTableOfExecutions(t *testing.T) {
 	require.Contains(t, page("sort=-epochs&columns=inputs.epochs", http.StatusOK), `aria-sort="descending"`, "a short name marks its column")
 	require.Contains(t, page("where=name:none", http.StatusOK), "No execution matches")
 	require.Contains(t, page("state=PENDING&where=epochs%3D1", http.StatusOK), "/executions/"+one, "filters and queries combine")
-	for _, state := range []string{"approval", "waiting"} {
-		refused := page("where=epochs%3D1&state="+state, http.StatusUnprocessableEntity)
-		require.Contains(t, refused, "cannot select executions that wait", state)
-		require.NotContains(t, refused, "/executions/"+one, "a command would run for executions of other states")
-	}
+	refused := page("where=epochs%3D1&state=waiting", http.StatusUnprocessableEntity)
+	require.Contains(t, refused, "cannot select executions that wait")
+	require.NotContains(t, refused, "/executions/"+one, "a command would run for executions of other states")
+	require.NotContains(t, page("where=epochs%3D1&state=approval", http.StatusOK), "/executions/"+one)
 	launched, err := b.executions.Get(b.ctx, uuid.MustParse(one))
 	require.NoError(t, err)
 	require.Contains(t, page("user="+launched.SubmittedBy.ID.String()+"&where=epochs%3D1", http.StatusOK), "/executions/"+one, "the ID of a person")

@@ -178,7 +178,7 @@ func newAreas(d Deps, marked *leader.Routes) areas {
 	forms := form.New(form.Config{Now: d.Now, Executions: d.Executions, Artifacts: d.Artifacts, Catalogue: d.Catalogue, Telemetry: d.Telemetry, Secrets: d.Secrets, Connections: d.Connections, Page: shell})
 	compared := comparison.New(comparison.Config{Now: d.Now, Executions: d.Executions.Reader, Usage: d.Executions.Usage, Workflows: d.Workflows, Artifacts: d.Artifacts, Telemetry: d.Telemetry})
 	models := model.New(model.Config{Registry: d.Registry, Comparison: compared, Lineage: d.Lineage})
-	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions.Reader}, planview.NewDrawings()
+	rows, drawings := &executions.Rows{Now: d.Now, Executions: d.Executions.Reader, Sweeps: d.Sweeps}, planview.NewDrawings()
 	packages := source.Packages{Artifacts: d.Artifacts}
 	tables := &table.Service{Index: d.Index, Executions: d.Executions, Retention: d.Retention, Telemetry: d.Telemetry}
 	files := artifacts.New(artifacts.Config{

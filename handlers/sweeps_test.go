@@ -66,6 +66,32 @@ func (c *caller) sweepOf(t *testing.T, form string) string {
 	return sent.header.Get("Location")
 }
 
+// listsSweep checks that lists show a sweep of six runs as one row, and each run on request.
+func (c *caller) listsSweep(t *testing.T, path string) {
+	t.Helper()
+	id := strings.TrimPrefix(path, "/sweeps/")
+	runs := "/executions?where=" + url.QueryEscape("sweep = "+id)
+	list := c.get(t, "/executions")
+	list.says(t, http.StatusOK, `id="x-`+id+`"`, `href="`+path+`">Grid of x`, "Sweep of pages.swept 1.0.0", `href="`+runs+`">6 runs`, "best score −1", "0 executions and 1 sweep", "Each run")
+	require.NotContains(t, list.body, "Grid of x, run 1")
+	each := c.get(t, "/executions?sweeps=each&workflow=pages.swept")
+	each.says(t, http.StatusOK, "Grid of x, run 1", "Grid of x, run 6", `name="sweeps" value="each"`, `href="/executions?workflow=pages.swept"`)
+	require.NotContains(t, each.body, `id="x-`+id+`"`)
+	c.get(t, "/executions?q=run+3").says(t, http.StatusOK, "Grid of x, run 3")
+	c.get(t, "/executions?state=FAILED").says(t, http.StatusOK, "No execution matches")
+	c.get(t, "/executions?state=SUCCEEDED").says(t, http.StatusOK, `href="/executions?state=SUCCEEDED&amp;where=`+url.QueryEscape("sweep = "+id))
+
+	all := c.get(t, "/api/v1/executions").object(t, http.StatusOK)["executions"].([]any)
+	require.Len(t, all, 6)
+	require.Equal(t, id, all[0].(map[string]any)["sweep_id"])
+	require.NotContains(t, all[0], "sweep")
+	grouped := c.get(t, "/api/v1/executions?sweeps=grouped&status=SUCCEEDED").object(t, http.StatusOK)["executions"].([]any)
+	require.Len(t, grouped, 1)
+	of := grouped[0].(map[string]any)["sweep"].(map[string]any)
+	require.Equal(t, "Grid of x 6 6", fmt.Sprint(of["name"], " ", of["runs"], " ", of["matching"]))
+	c.get(t, "/api/v1/executions?sweeps=some").object(t, http.StatusUnprocessableEntity)
+}
+
 // TestSweepPages: the form launches a sweep; its page shows runs, the best one, and what to do with it.
 func TestSweepPages(t *testing.T) {
 	t.Parallel()
@@ -82,6 +108,7 @@ func TestSweepPages(t *testing.T) {
 	home := b.member.get(t, "/")
 	home.says(t, http.StatusOK, `href="`+path+`">Grid of x</a>`, "6 runs", "best score −1")
 	require.NotContains(t, home.body, "Grid of x, run 1", "the runs of a sweep are one row")
+	b.member.listsSweep(t, path)
 	b.member.get(t, "/sweeps?state=RUNNING").says(t, http.StatusOK, "No sweep has this state")
 
 	var frame views.PlotFrame

@@ -15,7 +15,9 @@ type Executions struct {
 	Periods  []ui.Option
 	Chips    []Chip // active filters
 	Mine     []ui.Choice
-	User     string // kept by the form: "me" or a name
+	Sweeps   []ui.Choice // one row for a sweep, or for each run; nil: no choice
+	EachRun  bool        // kept by the form: each run of a sweep is a row
+	User     string      // kept by the form: "me" or a name
 	Rows     []ExecutionRow
 	Pager    ui.Pager
 	Stream   string // "" on older pages, which have no live updates

@@ -34,6 +34,14 @@ type ExecutionRow struct {
 	RelaunchURL    string
 	EditURL        string // of its name, tags and note; "" for those who may not change them
 	WorkflowURL    string
+	Sweep          *ExecutionSweep // the row is a sweep; nil: an execution
+}
+
+// ExecutionSweep is what the row of a sweep has in addition.
+type ExecutionSweep struct {
+	State   SweepState
+	Runs    string // "1,000 runs", or with filters "12 of 1,000 runs"
+	RunsURL string // the table of these runs
 }
 
 // ExecutionRowID is the element id of a row.

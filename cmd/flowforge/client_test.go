@@ -166,6 +166,44 @@ func TestGetTakesAShortID(t *testing.T) {
 	require.ErrorContains(t, err, "one, two", "the server names the executions")
 }
 
+// TestGetTakesTheWordsOfKubectl: a resource can be singular, plural or short, and stand before a name.
+func TestGetTakesTheWordsOfKubectl(t *testing.T) {
+	t.Parallel()
+	var path string
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		path = r.URL.RequestURI()
+		switch {
+		case strings.HasSuffix(path, "/workflows/nowhere") || strings.HasSuffix(path, "s/schedules"):
+			answer(w, http.StatusNotFound, `{"status":404,"detail":"There is no workflow."}`)
+		case strings.Contains(path, "/executions?") && strings.Contains(path, "sweeps=grouped"):
+			answer(w, http.StatusOK, `{"executions":[{"workflow_name":"digits","version":"1.0.0","status":"FAILED","sweep":{"id":"01900000-0000-7000-8000-00000000bead","name":"rates","state":"SUCCEEDED","runs":1000}}]}`)
+		default:
+			answer(w, http.StatusOK, `{}`)
+		}
+	}
+	for args, want := range map[string]string{
+		"get executions": "/api/v1/executions?limit=20", "get execution": "/api/v1/executions?limit=20", "get exec": "/api/v1/executions?limit=20", "describe ex": "/api/v1/executions?limit=20",
+		"get workflows": "/api/v1/workflows?limit=20", "get workflow": "/api/v1/workflows?limit=20", "get wf": "/api/v1/workflows?limit=20",
+		"get workflow facade": "/api/v1/workflows/facade", "get workflows facade": "/api/v1/workflows/facade", "describe wf/facade": "/api/v1/workflows/facade", "get Workflow workflow": "/api/v1/workflows/workflow",
+		"get execution 8c6804": "/api/v1/executions/8c6804", "get exec/8c": "/api/v1/executions/8c",
+	} {
+		_, err := command(t, serve, strings.Fields(args)...)
+		require.NoError(t, err, args)
+		require.Equal(t, want, path, args)
+	}
+	_, err := command(t, serve, "get", "pods", "one")
+	require.ErrorContains(t, err, `"pods" is not a resource. The resources are executions (execution, exec, ex) and workflows (workflow, wf)`)
+	_, err = command(t, serve, "get", "schedules")
+	require.ErrorContains(t, err, "To list schedules, run: flowforge schedule list")
+	_, err = command(t, serve, "get", "nowhere")
+	require.ErrorContains(t, err, "There is no workflow.")
+	require.ErrorContains(t, err, "The resources are executions")
+
+	out, err := command(t, serve, "get", "executions", "--group-sweeps")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^sweep 01900000-0000-7000-8000-00000000bead +digits@1\.0\.0 +SUCCEEDED +1000 runs `, out)
+}
+
 // TestLineageTakesAShortID: the API names executions by their full ID.
 func TestLineageTakesAShortID(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/web"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -37,40 +38,97 @@ func nodeNote(n contract.NodeBody) string {
 	return strings.TrimSpace(fmt.Sprintf("%d nodes: %s  %s", n.Children.Total, strings.Join(counts, ", "), firstLine(text)))
 }
 
+// shownStatus is the status of an execution as pages show it.
+func shownStatus(e contract.ExecutionBody) string {
+	if e.AwaitsApproval {
+		return "AWAITING APPROVAL"
+	}
+	return e.Status
+}
+
 func ended(e contract.ExecutionBody) bool {
 	return e.Status == "SUCCEEDED" || e.Status == "FAILED" || e.Status == "CANCELLED"
 }
 
 func newGetCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "get executions|workflows|EXECUTION|WORKFLOW",
-		Short: "Show executions, workflows, or one of them",
-		Args:  arguments("executions|workflows|EXECUTION|WORKFLOW"),
+		Use:     "get executions|workflows|EXECUTION|WORKFLOW",
+		Aliases: []string{"describe"},
+		Short:   "Show executions, workflows, or one of them",
+		Long: "Show executions, workflows, or one of them.\n\nAn execution or a workflow can follow the word execution or workflow, also in the\n" +
+			"forms that kubectl accepts: workflow NAME, workflow/NAME, wf NAME, exec ID.",
+		Example: `  flowforge get executions
+  flowforge get workflow digits.train
+  flowforge get 8c6804`,
+		Args: between(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := newClient(cmd)
+			if err != nil {
+				return err
+			}
+			kind, name, err := resourceOf(args)
 			if err != nil {
 				return err
 			}
 			asJSON, _ := cmd.Flags().GetBool("json")
 			of, _ := cmd.Flags().GetString("of")
 			switch {
-			case args[0] == "executions":
+			case kind == "executions" && name == "":
 				return c.listExecutions(cmd, asJSON)
-			case args[0] == "workflows":
+			case kind == "workflows" && name == "":
 				return c.listWorkflows(cmd, asJSON)
+			case kind == "workflows":
+				return c.showWorkflow(cmd, name)
 			case of != "":
-				return c.listChildren(cmd, args[0], of, asJSON)
-			case looksLikeID(args[0]):
-				return c.showExecution(cmd, args[0], asJSON)
+				return c.listChildren(cmd, name, of, asJSON)
+			case kind == "executions", looksLikeID(name):
+				return c.showExecution(cmd, name, asJSON)
 			}
-			return c.showNamed(cmd, args[0], asJSON)
+			return withResources(cmd, name, c.showNamed(cmd, name, asJSON))
 		},
 	}
 	cmd.Flags().Bool("json", false, "print the API response as JSON")
 	cmd.Flags().Int("limit", 20, "maximum number of rows in a list")
+	cmd.Flags().Bool("group-sweeps", false, "list one row for each sweep instead of all its runs")
 	cmd.Flags().String("of", "", "list the children of this node of the execution: the items of a fan-out, or the nodes of a graph")
 	addClientFlags(cmd)
 	return cmd
+}
+
+// resourceOf returns what arguments name: a resource, the name of one, or a name alone.
+func resourceOf(args []string) (kind, name string, err error) {
+	word, rest, slash := strings.Cut(args[0], "/")
+	switch strings.ToLower(word) {
+	case "executions", "execution", "execs", "exec", "ex":
+		kind = "executions"
+	case "workflows", "workflow", "wfs", "wf":
+		kind = "workflows"
+	}
+	switch {
+	case len(args) == 2 && (kind == "" || slash):
+		return "", "", fmt.Errorf("%q is not a resource. The resources are executions (execution, exec, ex) and workflows (workflow, wf)", args[0])
+	case len(args) == 2:
+		return kind, args[1], nil
+	case kind != "":
+		return kind, rest, nil
+	}
+	return "", args[0], nil
+}
+
+// withResources adds to the error about an unknown name where other resources are listed.
+func withResources(cmd *cobra.Command, name string, err error) error {
+	answer, ok := errors.AsType[*problem](err)
+	if !ok || answer.Status != http.StatusNotFound {
+		return err
+	}
+	for _, other := range cmd.Root().Commands() {
+		for _, list := range other.Commands() {
+			if list.Name() == "list" && (name == other.Name() || name == other.Name()+"s") {
+				return fmt.Errorf("get shows executions and workflows. To list %ss, run: %s", strings.TrimSuffix(name, "s"), list.CommandPath())
+			}
+		}
+	}
+	return fmt.Errorf("%w\nThe resources are executions (execution, exec, ex) and workflows (workflow, wf)", err)
 }
 
 // shownDigits is the length of a short ID, as pages show it. Fewer digits are more often the name
@@ -97,7 +155,7 @@ func (c *client) showNamed(cmd *cobra.Command, name string, asJSON bool) error {
 	}
 	other := second()
 	if answer, ok := errors.AsType[*problem](other); ok && answer.Status == http.StatusNotFound {
-		return fmt.Errorf("there is no workflow %q, and no execution whose ID ends with it", name)
+		return &problem{web.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no workflow %q, and no execution whose ID ends with it", name)}}
 	}
 	return other
 }
@@ -106,8 +164,12 @@ func looksLikeID(s string) bool { return len(s) == 36 && strings.Count(s, "-") =
 
 func (c *client) listExecutions(cmd *cobra.Command, asJSON bool) error {
 	limit, _ := cmd.Flags().GetInt("limit")
+	query := url.Values{"limit": {strconv.Itoa(limit)}}
+	if grouped, _ := cmd.Flags().GetBool("group-sweeps"); grouped {
+		query.Set("sweeps", "grouped")
+	}
 	var raw json.RawMessage
-	if err := c.call(cmd.Context(), http.MethodGet, fmt.Sprintf("/api/v1/executions?limit=%d", limit), nil, &raw); err != nil {
+	if err := c.call(cmd.Context(), http.MethodGet, "/api/v1/executions?"+query.Encode(), nil, &raw); err != nil {
 		return err
 	}
 	if asJSON {
@@ -120,7 +182,11 @@ func (c *client) listExecutions(cmd *cobra.Command, asJSON bool) error {
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "EXECUTION\tWORKFLOW\tSTATUS\tNODES\tLAUNCHED")
 	for _, e := range page.Executions {
-		fmt.Fprintf(w, "%s\t%s@%s\t%s\t%d/%d\t%s\n", e.ExecutionID, e.WorkflowName, e.Version, e.Status,
+		if s := e.Sweep; s != nil {
+			fmt.Fprintf(w, "sweep %s\t%s@%s\t%s\t%d runs\t%s\n", s.ID, e.WorkflowName, e.Version, s.State, s.Runs, s.CreatedAt.Local().Format("2006-01-02 15:04:05"))
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s@%s\t%s\t%d/%d\t%s\n", e.ExecutionID, e.WorkflowName, e.Version, shownStatus(e),
 			e.Progress.Completed, e.Progress.Total, e.CreatedAt.Local().Format("2006-01-02 15:04:05"))
 	}
 	return w.Flush()
@@ -168,7 +234,7 @@ func (c *client) showExecution(cmd *cobra.Command, id string, asJSON bool) error
 		return fmt.Errorf("read the server's response: %w", err)
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s  %s@%s  %s  %d of %d nodes\n", e.ExecutionID, e.WorkflowName, e.Version, e.Status, e.Progress.Completed, e.Progress.Total)
+	fmt.Fprintf(out, "%s  %s@%s  %s  %d of %d nodes\n", e.ExecutionID, e.WorkflowName, e.Version, shownStatus(e), e.Progress.Completed, e.Progress.Total)
 	if e.Error != nil {
 		fmt.Fprintf(out, "error: %s\n", e.Error.Message)
 	}

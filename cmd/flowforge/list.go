@@ -79,7 +79,7 @@ func (c *client) listTable(cmd *cobra.Command) error {
 	}
 	fmt.Fprintln(w, strings.Join(head, "\t"))
 	for _, e := range page.Executions {
-		row := []string{e.ExecutionID.String(), e.WorkflowName + "@" + e.Version, e.Status, e.CreatedAt.Local().Format("2006-01-02 15:04:05")}
+		row := []string{e.ExecutionID.String(), e.WorkflowName + "@" + e.Version, shownStatus(e), e.CreatedAt.Local().Format("2006-01-02 15:04:05")}
 		if named {
 			row = append(row, e.Name)
 		}

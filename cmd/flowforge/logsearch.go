@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
@@ -69,7 +70,7 @@ func printHits(out io.Writer, found contract.LogHits) error {
 		if hit.Line > 0 {
 			number = strconv.Itoa(hit.Line)
 		}
-		if _, err := fmt.Fprintf(out, "> %7s  %s\n", number, hit.Message); err != nil {
+		if _, err := fmt.Fprintf(out, "> %7s  %s\n", number, telemetry.Text(hit.Stream, hit.Message, hit.Fields, "")); err != nil {
 			return err
 		}
 		for _, l := range hit.After {

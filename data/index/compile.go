@@ -189,7 +189,7 @@ func (c *compiler) factValue(e search.Compare, column string, v search.Value) st
 		return column + " " + string(e.Op) + " " + number(v.Number)
 	case e.Field.Name == "state":
 		if v.Text == "live" {
-			return negated + "(status IN ('PENDING', 'RUNNING', 'PAUSED'))"
+			return negated + "(status IN ('PENDING', 'RUNNING', 'APPROVAL', 'PAUSED'))"
 		}
 		return negated + "(" + c.compareText("status", search.Equal, strings.ToUpper(v.Text)) + ")"
 	case e.Field.Name == "tag" && (e.Op == search.Contains || e.Op == search.Lacks):

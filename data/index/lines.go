@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
+	"github.com/flowforge/flowforge/data/telemetry"
 	"github.com/flowforge/flowforge/engine/search"
 )
 
@@ -22,6 +24,7 @@ const (
 	maxLines     = 200
 	linesAround  = 2 // before and after a hit
 	logSeconds   = 10
+	recentLines  = 24 * time.Hour // of which hits are read first
 )
 
 // boundLogs limits a query to executions of the last days, unless it has a beginning.
@@ -48,8 +51,12 @@ func (c *compiler) logRange() string {
 
 // logText is written as the index of the table logs, so that it is used.
 func (c *compiler) logText(text string) string {
-	quoted := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(strings.ToLower(text))
-	return "lowerUTF8(concat(message, ' ', extra)) LIKE " + c.arg("%"+quoted+"%")
+	forms := telemetry.Forms(text)
+	for i, form := range forms {
+		quoted := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(form)
+		forms[i] = "lowerUTF8(concat(message, ' ', extra)) LIKE " + c.arg("%"+quoted+"%")
+	}
+	return "(" + strings.Join(forms, " OR ") + ")"
 }
 
 // LineQuery selects lines of the logs of the executions that Query selects.
@@ -75,6 +82,7 @@ type Line struct {
 	Time    time.Time
 	Level   string
 	Message string
+	Fields  json.RawMessage // that the task logged with the message
 	Stream  string
 	Seq     int64
 }
@@ -177,17 +185,29 @@ func readLineMark(mark string) (*lineKey, error) {
 
 const lineOrder = "timestamp, execution_id, node_index, attempt, stream, sequence"
 
+// lineSpan selects lines in the order of hits: older than after, and not older than from.
+type lineSpan struct {
+	after *lineKey  // nil: the newest
+	until time.Time // zero: no bound
+	from  time.Time // zero: no bound
+}
+
 // hits returns the latest lines with one of the texts, each once. ClickHouse can have a line twice until
-// it merges parts.
+// it merges parts. The lines of the last day often suffice, and ClickHouse then leaves out the granules
+// of older lines.
 func (a resolvedQuery) hits(ctx context.Context, conn driver.Conn, q LineQuery, limit int) ([]Hit, error) {
 	after, err := readLineMark(q.After)
 	if err != nil {
 		return nil, err
 	}
+	span := lineSpan{after: after, from: a.now.Add(-recentLines)}
+	if after != nil && after.Time < span.from.UnixMicro() {
+		span.from = time.Time{}
+	}
 	var list []Hit
 	for {
 		missing := limit - len(list)
-		more, err := a.rawHits(ctx, conn, q.Texts, after, missing)
+		more, err := a.rawHits(ctx, conn, q.Texts, span, missing)
 		if err != nil {
 			return nil, err
 		}
@@ -196,16 +216,38 @@ func (a resolvedQuery) hits(ctx context.Context, conn driver.Conn, q LineQuery, 
 				list = append(list, h)
 			}
 		}
-		if len(more) < missing || len(list) == limit {
+		last := len(more) < missing // of the span
+		switch {
+		case len(list) == limit, last && span.from.IsZero():
 			return list, nil
+		case last:
+			span.until, span.from = span.from, time.Time{}
+		default:
+			span.after = new(more[len(more)-1].key())
 		}
-		after = new(more[len(more)-1].key())
 	}
 }
 
-// rawHits returns at most limit of the latest lines before a key. Lines that ClickHouse has twice are
+// condition is the span in SQL with its arguments.
+func (s lineSpan) condition() (string, []any) {
+	sql, args := "", []any(nil)
+	if !s.from.IsZero() {
+		sql += fmt.Sprintf(" AND timestamp >= fromUnixTimestamp64Micro(%d, 'UTC')", s.from.UnixMicro())
+	}
+	if !s.until.IsZero() {
+		sql += fmt.Sprintf(" AND timestamp < fromUnixTimestamp64Micro(%d, 'UTC')", s.until.UnixMicro())
+	}
+	if k := s.after; k != nil {
+		sql += fmt.Sprintf(" AND (%s) < (fromUnixTimestamp64Micro(%d, 'UTC'), toUUID('%s'), %d, %d, ?, %d)", lineOrder, k.Time, k.Execution, k.Node, k.Attempt, k.Seq)
+		args = append(args, k.Stream)
+	}
+	return sql, args
+}
+
+// rawHits returns at most limit of the latest lines of a span. Lines that ClickHouse has twice are
 // adjacent. LIMIT BY would leave them out, but then ClickHouse reads and sorts all lines with the text.
-func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []string, after *lineKey, limit int) ([]Hit, error) {
+// It looks up a large set of executions only for lines with the text, not in the primary key.
+func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []string, span lineSpan, limit int) ([]Hit, error) {
 	c := compiler{projectID: a.projectID, logsFrom: a.logsFrom}
 	contains := make([]string, len(texts))
 	for i, text := range texts {
@@ -215,14 +257,11 @@ func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []st
 		a.where = search.WithoutLog(a.where, texts[0])
 	}
 	from, args := a.from()
-	where := c.logRange() + " AND (" + strings.Join(contains, " OR ") + ") AND execution_id IN (SELECT execution_id" + from + ")"
-	args = append(c.args, args...)
-	if k := after; k != nil {
-		where += fmt.Sprintf(" AND (%s) < (fromUnixTimestamp64Micro(%d, 'UTC'), toUUID('%s'), %d, %d, ?, %d)", lineOrder, k.Time, k.Execution, k.Node, k.Attempt, k.Seq)
-		args = append(args, k.Stream)
-	}
-	rows, err := conn.Query(patient(ctx), "SELECT execution_id, node_index, node, attempt, stream, sequence, timestamp, level, message FROM logs WHERE "+where+
-		" ORDER BY "+strings.ReplaceAll(lineOrder, ",", " DESC,")+fmt.Sprintf(" DESC LIMIT %d", limit)+settings, args...)
+	between, more := span.condition()
+	where := c.logRange() + " AND (" + strings.Join(contains, " OR ") + ") AND execution_id IN (SELECT execution_id" + from + ")" + between
+	args = slices.Concat(c.args, args, more)
+	rows, err := conn.Query(patient(ctx), "SELECT execution_id, node_index, node, attempt, stream, sequence, timestamp, level, message, extra FROM logs WHERE "+where+
+		" ORDER BY "+strings.ReplaceAll(lineOrder, ",", " DESC,")+fmt.Sprintf(" DESC LIMIT %d", limit)+settings+", use_index_for_in_with_subqueries_max_values = 1000", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -233,11 +272,12 @@ func (a resolvedQuery) rawHits(ctx context.Context, conn driver.Conn, texts []st
 			h       Hit
 			node    uint32
 			attempt uint16
+			fields  string
 		)
-		if err := rows.Scan(&h.ExecutionID, &node, &h.Node, &attempt, &h.Stream, &h.Seq, &h.Time, &h.Level, &h.Message); err != nil {
+		if err := rows.Scan(&h.ExecutionID, &node, &h.Node, &attempt, &h.Stream, &h.Seq, &h.Time, &h.Level, &h.Message, &fields); err != nil {
 			return nil, err
 		}
-		h.NodeIndex, h.Attempt, h.Time = int(node), int(attempt), h.Time.UTC()
+		h.NodeIndex, h.Attempt, h.Time, h.Fields = int(node), int(attempt), h.Time.UTC(), rawFields(fields)
 		list = append(list, h)
 	}
 	return list, rows.Err()
@@ -255,7 +295,7 @@ func around(ctx context.Context, conn driver.Conn, projectID string, hits []Hit)
 	}
 	const attempt, line = "execution_id, node_index, attempt", "execution_id, node_index, attempt, stream, sequence"
 	of := "project_id = toUUID('" + projectID + "') AND (" + attempt + ") IN (" + strings.Join(attempts, ", ") + ")"
-	statement := fmt.Sprintf(`SELECT %[2]s, number, timestamp, level, message FROM logs INNER JOIN (
+	statement := fmt.Sprintf(`SELECT %[2]s, number, timestamp, level, message, extra FROM logs INNER JOIN (
 			SELECT %[2]s, number FROM (
 				SELECT %[2]s, row_number() OVER log AS number, max((%[2]s) IN (%[4]s)) OVER (log ROWS BETWEEN %[5]d PRECEDING AND %[5]d FOLLOWING) AS shown
 				FROM logs FINAL WHERE %[3]s WINDOW log AS (PARTITION BY %[1]s ORDER BY timestamp, stream, sequence))
@@ -274,11 +314,12 @@ func around(ctx context.Context, conn driver.Conn, projectID string, hits []Hit)
 			node    uint32
 			attempt uint16
 			number  uint64
+			fields  string
 		)
-		if err := rows.Scan(&id, &node, &attempt, &l.Stream, &l.Seq, &number, &l.Time, &l.Level, &l.Message); err != nil {
+		if err := rows.Scan(&id, &node, &attempt, &l.Stream, &l.Seq, &number, &l.Time, &l.Level, &l.Message, &fields); err != nil {
 			return err
 		}
-		l.Number, l.Time = int(number), l.Time.UTC()
+		l.Number, l.Time, l.Fields = int(number), l.Time.UTC(), rawFields(fields)
 		key := fmt.Sprint(id, node, attempt)
 		byAttempt[key] = append(byAttempt[key], l)
 	}
@@ -290,6 +331,17 @@ func around(ctx context.Context, conn driver.Conn, projectID string, hits []Hit)
 	}
 	return nil
 }
+
+// rawFields are the stored fields of a line.
+func rawFields(stored string) json.RawMessage {
+	if stored == "" {
+		return nil
+	}
+	return json.RawMessage(stored)
+}
+
+// Text is the message with the fields, as the pages of logs show it.
+func (l Line) Text() string { return telemetry.Text(l.Stream, l.Message, l.Fields, "") }
 
 // place finds a hit among numbered lines of its attempt.
 func (h *Hit) place(lines []Line) {

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -17,11 +18,16 @@ import (
 // lines stores the log of an attempt of the node train, a line per second.
 func (b *testBundle) lines(project, id uuid.UUID, attempt int, messages ...string) {
 	b.t.Helper()
+	b.linesSince(time.Now(), project, id, attempt, messages...)
+}
+
+func (b *testBundle) linesSince(at time.Time, project, id uuid.UUID, attempt int, messages ...string) {
+	b.t.Helper()
 	list := make([]telemetry.LogLine, len(messages))
 	for i, m := range messages {
 		list[i] = telemetry.LogLine{
 			TenantID: auth.LocalTenant, ProjectID: project, ExecutionID: id, NodeIndex: 1, Node: "train", Attempt: attempt, Stream: "stdout", Seq: int64(i),
-			Time: time.Now().Add(time.Duration(i) * time.Second), Level: "INFO", Message: m,
+			Time: at.Add(time.Duration(i) * time.Second), Level: "INFO", Message: m,
 		}
 	}
 	require.NoError(b.t, b.telemetry.AppendLogs(auth.AsSystem(b.ctx), list))
@@ -117,4 +123,61 @@ func TestLinesOfManyExecutions(t *testing.T) {
 
 	_, err = b.Lines(b.ctx, index.LineQuery{Texts: []string{"CUDA"}, After: "no mark"})
 	require.True(t, apperr.Is(err, apperr.Invalid), "%v", err)
+}
+
+// TestLinesWithFields: a search finds the fields of a line as pages show them.
+func TestLinesWithFields(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.run(auth.LocalProject, nil)
+	require.NoError(t, b.telemetry.AppendLogs(auth.AsSystem(b.ctx), []telemetry.LogLine{{
+		TenantID: auth.LocalTenant, ProjectID: auth.LocalProject, ExecutionID: id, NodeIndex: 1, Node: "train", Attempt: 1, Stream: "sdk", Time: time.Now(),
+		Level: "INFO", Message: "trained", Fields: []byte(`{"rows":3,"kind":"two words"}`),
+	}}))
+	require.Eventually(t, func() bool { return b.telemetry.Status().PendingRecords == 0 }, 30*time.Second, time.Millisecond)
+	for text, found := range map[string]bool{"rows=3": true, "ROWS=": true, `kind="two`: true, "rows=4": false, "trained": true} {
+		where := "log ~ " + strconv.Quote(text)
+		require.Equal(t, found, len(b.find(index.Query{Where: where})) == 1, text)
+		lines, err := b.Lines(b.ctx, index.LineQuery{Texts: []string{text}})
+		require.NoError(t, err)
+		require.Equal(t, found, len(lines.Hits) == 1, text)
+		page, err := b.telemetry.Logs(b.ctx, telemetry.LogQuery{ExecutionID: id, Text: text, Limit: 10})
+		require.NoError(t, err)
+		require.Equal(t, found, len(page.Lines) == 1, text)
+		for _, h := range lines.Hits {
+			require.Equal(t, `trained rows=3 kind="two words"`, h.Text())
+		}
+	}
+}
+
+// TestLinesOfManyDays: the latest lines come first, whatever their age and the size of pages.
+func TestLinesOfManyDays(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id, other := b.run(auth.LocalProject, nil), b.run(auth.LocalProject, nil)
+	for i, age := range []time.Duration{0, time.Hour, 23 * time.Hour, 25 * time.Hour, 100 * time.Hour} {
+		b.linesSince(time.Now().Add(-age), auth.LocalProject, id, i+1, fmt.Sprintf("lost %s ago", age))
+	}
+	b.linesSince(time.Now().Add(-200*time.Hour), auth.LocalProject, other, 1, "lost 200h0m0s ago, once")
+
+	want := []string{"lost 0s ago", "lost 1h0m0s ago", "lost 23h0m0s ago", "lost 25h0m0s ago", "lost 100h0m0s ago", "lost 200h0m0s ago, once"}
+	for limit := 1; limit <= len(want)+1; limit++ {
+		var messages []string
+		page := index.LineQuery{Texts: []string{"lost"}, Limit: limit}
+		for {
+			found, err := b.Lines(b.ctx, page)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(found.Hits), limit)
+			for _, h := range found.Hits {
+				messages = append(messages, h.Message)
+			}
+			if page.After = found.Next; page.After == "" {
+				break
+			}
+		}
+		require.Equal(t, want, messages, "pages of %d", limit)
+	}
+	found, err := b.Lines(b.ctx, index.LineQuery{Texts: []string{"once"}})
+	require.NoError(t, err)
+	require.Len(t, found.Hits, 1)
 }

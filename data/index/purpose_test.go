@@ -45,3 +45,17 @@ func TestQueriesLeaveOutExecutionsThatListOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, groups.Groups[0].Count)
 }
+
+// TestExecutionsThatOnlyAwaitApproval: searches select them by a state of their own, as pages show it.
+func TestExecutionsThatOnlyAwaitApproval(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	waits, other := b.run(auth.LocalProject, nil), b.run(auth.LocalProject, nil)
+	for state, ids := range map[string][]uuid.UUID{"approval": {}, "live": {other, waits}} {
+		require.Equal(t, ids, b.find(index.Query{Where: "state:" + state}), state)
+	}
+	b.exec(`UPDATE executions SET only_awaits = true WHERE id = $1`, waits)
+	for where, ids := range map[string][]uuid.UUID{"state:approval": {waits}, "not state:approval": {other}, "state:live": {other, waits}, "state:running": {}} {
+		require.Equal(t, ids, b.find(index.Query{Where: where}), where)
+	}
+}

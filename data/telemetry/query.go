@@ -35,6 +35,7 @@ type filter struct {
 	LogQuery
 	project *uuid.UUID
 	text    string // Text in lower case
+	forms   []string
 	// upTo excludes later lines of its writers; strict excludes all other writers.
 	upTo   marks
 	strict bool
@@ -50,7 +51,7 @@ type keySpan struct {
 }
 
 func newFilter(q LogQuery, project *uuid.UUID) *filter {
-	return &filter{LogQuery: q, project: project, text: strings.ToLower(q.Text)}
+	return &filter{LogQuery: q, project: project, text: strings.ToLower(q.Text), forms: Forms(q.Text)}
 }
 
 // whole reports whether all lines of the execution match.
@@ -86,9 +87,9 @@ func (f *filter) where() (string, []any) {
 		c.add("timestamp < fromUnixTimestamp64Micro(?, 'UTC')", f.To.UnixMicro())
 	}
 	if f.text != "" {
-		patterns := []any{"%" + likeEscape(f.text) + "%"}
-		for _, form := range fieldForms(f.text) {
-			patterns = append(patterns, "%"+likeEscape(form)+"%")
+		patterns := make([]any, len(f.forms))
+		for i, form := range f.forms {
+			patterns[i] = "%" + likeEscape(form) + "%"
 		}
 		like := "lowerUTF8(concat(message, ' ', extra)) LIKE ?"
 		c.add("("+like+strings.Repeat(" OR "+like, len(patterns)-1)+")", patterns...)
@@ -130,11 +131,7 @@ func (f *filter) match(l *LogLine) bool {
 	if at, ok := f.after[l.writer]; ok && l.position <= at {
 		return false
 	}
-	if f.text == "" {
-		return true
-	}
-	text := strings.ToLower(l.Message + " " + string(l.Fields))
-	return strings.Contains(text, f.text) || slices.ContainsFunc(fieldForms(f.text), func(form string) bool { return strings.Contains(text, form) })
+	return f.text == "" || l.contains(f.forms)
 }
 
 // conditions are joined with AND.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/flowforge/flowforge/data/telemetry/spool"
@@ -38,9 +37,9 @@ func (s *Service) spooledLines(ctx context.Context, texts []string, limit int, b
 	case <-ctx.Done():
 		return nil, false, ctx.Err()
 	}
-	lower := make([]string, len(texts))
-	for i, text := range texts {
-		lower[i] = strings.ToLower(text)
+	var forms []string
+	for _, text := range texts {
+		forms = append(forms, Forms(text)...)
 	}
 	refs, cut := newestFirst(s.spool.AllPending(), bound.bytes)
 	until := time.Now().Add(bound.time)
@@ -59,8 +58,7 @@ func (s *Service) spooledLines(ctx context.Context, texts []string, limit int, b
 			if project != nil && l.ProjectID != *project {
 				continue
 			}
-			text := strings.ToLower(l.Message + " " + string(l.Fields))
-			if slices.ContainsFunc(lower, func(t string) bool { return strings.Contains(text, t) }) {
+			if l.contains(forms) {
 				found = append(found, *l)
 			}
 		}

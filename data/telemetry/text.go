@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,19 @@ func valueText(value json.RawMessage) string {
 		return text
 	}
 	return string(value)
+}
+
+// Forms returns how stored lines can contain a text, in lower case: in the message or, as
+// name=value, in the fields. A line contains the text if its message and fields contain one of them.
+func Forms(text string) []string {
+	text = strings.ToLower(text)
+	return append([]string{text}, fieldForms(text)...)
+}
+
+// contains reports whether a line contains a text with these forms.
+func (l *LogLine) contains(forms []string) bool {
+	stored := strings.ToLower(l.Message + " " + string(l.Fields))
+	return slices.ContainsFunc(forms, func(form string) bool { return strings.Contains(stored, form) })
 }
 
 // fieldForms returns how stored lines contain a field that readers see as name=value.

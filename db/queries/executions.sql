@@ -7,14 +7,14 @@ SELECT id, outputs FROM executions WHERE id = ANY (@ids::uuid[]) AND project_id 
 WITH fresh AS (
     INSERT INTO executions (id, tenant_id, project_id, workflow_id, version_id, workflow_name, version, name,
         priority, inputs, submitted_by, submitted_by_name, relaunch_of, created_at, total, pending, ready, levels,
-        traceparent, drive_requested_at, scheduled_at, purpose, event_seq)
+        traceparent, drive_requested_at, scheduled_at, purpose, sweep_id, event_seq)
     SELECT n.id, n.tenant_id, n.project_id, n.workflow_id, n.version_id, n.workflow_name, n.version, n.name,
         n.priority, n.inputs, n.submitted_by, n.submitted_by_name, n.relaunch_of, n.created_at, n.total, n.pending, n.ready, n.levels,
-        n.traceparent, now(), n.scheduled_at, n.purpose, 1
+        n.traceparent, now(), n.scheduled_at, n.purpose, n.sweep_id, 1
     FROM jsonb_to_recordset(@executions::jsonb) AS n(
         id uuid, tenant_id uuid, project_id uuid, workflow_id uuid, version_id uuid, workflow_name text, version text, name text,
         priority int, inputs jsonb, submitted_by uuid, submitted_by_name text, relaunch_of uuid, created_at timestamptz,
-        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text)
+        total int, pending int, ready int, levels int, traceparent text, scheduled_at timestamptz, purpose text, sweep_id uuid)
 )
 INSERT INTO events (execution_id, seq, at, kind, message)
 SELECT n.id, 1, n.created_at, 'execution.launched', n.message
@@ -52,11 +52,58 @@ WHERE e.project_id = @project_id
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
 ORDER BY e.id DESC
 LIMIT @max_rows OFFSET @skipped;
+
+-- name: ListSingleExecutions :many
+-- Returns executions like ListExecutions, of those that no sweep launched.
+SELECT * FROM executions e
+WHERE e.project_id = @project_id AND e.sweep_id IS NULL
+    AND (sqlc.narg('before')::uuid IS NULL OR e.id < sqlc.narg('before'))
+    AND (sqlc.narg('workflow_id')::uuid IS NULL OR e.workflow_id = sqlc.narg('workflow_id'))
+    AND (cardinality(@statuses::text[]) = 0 OR e.status = ANY (@statuses::text[]))
+    AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
+    AND (@purpose::text = '' OR e.purpose = @purpose::text)
+    AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
+    AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
+    AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
+ORDER BY e.id DESC
+LIMIT @max_rows;
+
+-- name: ListSweptExecutions :many
+-- Returns one run of each sweep that has a run which matches, in the order of the sweeps, and the number
+-- of these runs if it is requested. All runs have the workflow and the person of their sweep. @statuses
+-- is never empty, so that the index of runs by state serves any plan.
+WITH found AS MATERIALIZED (
+    SELECT s.id AS place, run.id FROM input_sweeps s CROSS JOIN LATERAL (SELECT r.id FROM executions r
+        WHERE r.sweep_id = s.id
+            AND r.status = ANY (@statuses::text[])
+            AND (@purpose::text = '' OR r.purpose = @purpose::text)
+            AND (NOT @waiting::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
+            AND (@approval::text = '' OR r.only_awaits = (@approval::text = 'ONLY'))
+            AND (sqlc.narg('least')::uuid IS NULL OR r.id >= sqlc.narg('least'))
+            AND (sqlc.narg('beyond')::uuid IS NULL OR r.id < sqlc.narg('beyond'))
+        LIMIT 1) AS run
+    WHERE s.project_id = @project_id
+        AND (sqlc.narg('before')::uuid IS NULL OR s.id < sqlc.narg('before'))
+        AND (sqlc.narg('workflow_id')::uuid IS NULL OR s.workflow_id = sqlc.narg('workflow_id'))
+        AND (cardinality(@submitters::uuid[]) = 0 OR s.created_by = ANY (@submitters::uuid[]))
+    ORDER BY s.id DESC LIMIT @max_rows
+)
+SELECT sqlc.embed(x), CASE WHEN @counted::bool THEN (SELECT count(*) FROM executions r
+        WHERE r.sweep_id = x.sweep_id
+            AND r.status = ANY (@statuses::text[])
+            AND (@purpose::text = '' OR r.purpose = @purpose::text)
+            AND (NOT @waiting::bool OR r.ready > 0 OR (r.status = 'PENDING' AND r.reason IS NOT NULL))
+            AND (@approval::text = '' OR r.only_awaits = (@approval::text = 'ONLY'))
+            AND (sqlc.narg('least')::uuid IS NULL OR r.id >= sqlc.narg('least'))
+            AND (sqlc.narg('beyond')::uuid IS NULL OR r.id < sqlc.narg('beyond'))) ELSE 0 END::int AS matching
+FROM found f JOIN executions x ON x.id = f.id
+ORDER BY f.place DESC;
 
 -- name: ListExecutionsWithText :many
 -- Returns executions like ListExecutions, of those with a text in their name, of the workflows with
@@ -69,7 +116,7 @@ WITH found AS (
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -82,7 +129,7 @@ SELECT l.id FROM unnest(@named_workflows::uuid[]) AS w(id) CROSS JOIN LATERAL
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows) AS l
@@ -94,7 +141,7 @@ UNION
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -106,7 +153,7 @@ UNION
     AND (cardinality(@submitters::uuid[]) = 0 OR e.submitted_by = ANY (@submitters::uuid[]))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'))
     ORDER BY e.id DESC LIMIT @branch_rows)
@@ -127,7 +174,7 @@ WHERE e.project_id = @project_id
         OR (e.id >= @id_least::uuid AND e.id <= @id_most::uuid))
     AND (@purpose::text = '' OR e.purpose = @purpose::text)
     AND (NOT @waiting::bool OR e.ready > 0 OR (e.status = 'PENDING' AND e.reason IS NOT NULL))
-    AND (NOT @asking::bool OR e.awaiting_approval > 0)
+    AND (@approval::text = '' OR e.only_awaits = (@approval::text = 'ONLY'))
     AND (sqlc.narg('least')::uuid IS NULL OR e.id >= sqlc.narg('least'))
     AND (sqlc.narg('beyond')::uuid IS NULL OR e.id < sqlc.narg('beyond'));
 
@@ -245,7 +292,7 @@ WITH fence AS (
     UPDATE executions SET
         status = @status, started_at = sqlc.narg('started_at'), finished_at = sqlc.narg('finished_at'),
         error = sqlc.narg('error'), outputs = sqlc.narg('outputs'), reason = sqlc.narg('reason'),
-        total = @total, pending = @pending, ready = @ready, queued = @queued, running = @running, awaiting_approval = @awaiting_approval, retrying = @retrying,
+        total = @total, pending = @pending, ready = @ready, queued = @queued, running = @running, awaiting_approval = @awaiting_approval, only_awaits = @only_awaits, retrying = @retrying,
         succeeded = @succeeded, failed = @failed, skipped = @skipped, cancelled = @cancelled,
         levels_done = @levels_done, event_seq = event_seq + jsonb_array_length(@events::jsonb),
         lease_until = CASE WHEN sqlc.narg('finished_at')::timestamptz IS NULL

@@ -86,7 +86,7 @@ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS version;
 
 -- name: IndexedExecutions :many
 -- Returns what the index has of executions.
-SELECT e.id, e.project_id, e.created_at, e.status, e.workflow_name, e.version, e.name, e.submitted_by_name, e.submitted_by, e.purpose, e.priority,
+SELECT e.id, e.project_id, e.created_at, (CASE WHEN e.only_awaits THEN 'APPROVAL' ELSE e.status END)::text AS status, e.workflow_name, e.version, e.name, e.submitted_by_name, e.submitted_by, e.purpose, e.priority,
     e.started_at, e.finished_at, e.inputs, e.outputs, coalesce(e.error ->> 'message', '')::text AS error,
     coalesce((SELECT n.note FROM execution_notes n WHERE n.execution_id = e.id), '')::text AS note,
     coalesce((SELECT array_agg(t.tag ORDER BY t.tag) FROM execution_tags t WHERE t.execution_id = e.id), '{}')::text[] AS tags,

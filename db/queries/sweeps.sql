@@ -117,11 +117,13 @@ WHERE sweep_id = @sweep_id AND (number >= @space_from OR state NOT IN ('FAILED',
 SELECT * FROM input_sweep_runs WHERE sweep_id = @sweep_id ORDER BY number;
 
 -- name: CountSweepRuns :many
--- Waiting are the launched runs that WaitingSweepRuns returns.
+-- Waiting are the launched runs that WaitingSweepRuns returns. Each is looked up by its ID, because a
+-- join of all runs would read all executions.
 SELECT r.sweep_id, r.state, count(*) AS runs, coalesce(sum(r.gpu_hours), 0)::float8 AS gpu_hours, bool_and(r.settled) AS settled,
-    count(e.id) FILTER (WHERE e.running = 0 AND e.queued = 0 AND (e.ready > 0 OR e.status = 'PENDING')) AS waiting
+    (CASE WHEN r.state = 'RUNNING' THEN (SELECT count(*) FROM input_sweep_runs w CROSS JOIN LATERAL (SELECT FROM executions e
+        WHERE e.id = w.execution_id AND e.running = 0 AND e.queued = 0 AND (e.ready > 0 OR e.status = 'PENDING') LIMIT 1) AS held
+        WHERE w.sweep_id = r.sweep_id AND w.state = 'RUNNING' AND NOT w.settled) ELSE 0 END)::bigint AS waiting
 FROM input_sweep_runs r
-LEFT JOIN executions e ON r.state = 'RUNNING' AND e.id = r.execution_id
 WHERE r.sweep_id = ANY (@ids::uuid[]) GROUP BY r.sweep_id, r.state;
 
 -- name: WaitingSweepRuns :many
@@ -140,8 +142,8 @@ ORDER BY r.sweep_id, CASE WHEN s.objective ->> 'Goal' = 'min' THEN r.objective E
 -- name: SweepOfExecution :one
 SELECT r.sweep_id, r.number, s.name FROM input_sweep_runs r JOIN input_sweeps s ON s.id = r.sweep_id WHERE r.execution_id = @execution_id;
 
--- name: SweepsOfExecutions :many
-SELECT r.execution_id, r.sweep_id FROM input_sweep_runs r WHERE r.execution_id = ANY (@executions::uuid[]);
+-- name: HasInputSweeps :one
+SELECT EXISTS (SELECT FROM input_sweeps WHERE project_id = @project_id);
 
 -- name: InputSweepsByID :many
 SELECT * FROM input_sweeps WHERE project_id = @project_id AND id = ANY (@ids::uuid[]);

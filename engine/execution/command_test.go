@@ -68,6 +68,49 @@ operators:
   - {name: after, type: noop, depends_on: [ask]}
 `
 
+const approvalInGraph = `
+name: awaits
+version: 1.0.0
+graphs:
+  checks:
+    operators:
+      - {name: ask, type: approval}
+      - {name: after, type: noop, depends_on: [ask]}
+operators:
+  - {name: review, type: graph, graph: checks}
+  - {name: other, type: approval}
+`
+
+// TestAnExecutionThatOnlyAwaitsApproval: the graph with an approval runs, but the execution does not.
+func TestAnExecutionThatOnlyAwaitsApproval(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.launch(approvalInGraph, nil)
+	for _, node := range []string{"other", "review", "review/ask"} {
+		b.untilNode(id, node, dag.Running)
+	}
+	lists := func(f query.Filter) bool {
+		page, err := b.engine.Reader.List(b.ctx, f)
+		require.NoError(t, err)
+		return len(page.Executions) == 1
+	}
+	running := []query.State{query.Running}
+	e, err := b.engine.Reader.Get(b.ctx, id)
+	require.NoError(t, err)
+	require.True(t, e.AwaitsApproval)
+	require.True(t, lists(query.Filter{Status: running}))
+	require.True(t, lists(query.Filter{Status: running, Approval: query.OnlyAwaiting}))
+	require.False(t, lists(query.Filter{Status: running, Approval: query.NotAwaiting}))
+
+	for _, node := range []string{"other", "review/ask"} {
+		require.NoError(t, b.command(id, node, execution.NodeCommand{Command: execution.CommandApprove}))
+	}
+	e = b.finish(id)
+	require.Equal(t, query.Succeeded, e.Status)
+	require.False(t, e.AwaitsApproval)
+	require.False(t, lists(query.Filter{Approval: query.OnlyAwaiting}))
+}
+
 func TestApproval(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -77,13 +120,13 @@ func TestApproval(t *testing.T) {
 	waits, err := b.engine.Reader.Get(b.ctx, id)
 	require.NoError(t, err)
 	require.Equal(t, query.Counts{Total: 2, AwaitingApproval: 1, Pending: 1}, waits.Counts, "a node that waits for a user does not run")
-	require.True(t, waits.AwaitsApproval())
+	require.True(t, waits.AwaitsApproval)
 	for state, want := range map[string]int{execution.ReasonApproval: 1, "RUNNING": 0} {
 		nodes, _, err := b.engine.Reader.Nodes.List(b.ctx, id, query.NodeFilter{States: []dag.State{dag.State(state)}})
 		require.NoError(t, err)
 		require.Len(t, nodes, want, state)
 	}
-	page, err := b.engine.Reader.List(b.ctx, query.Filter{AwaitingApproval: true, Limit: 10})
+	page, err := b.engine.Reader.List(b.ctx, query.Filter{Approval: query.OnlyAwaiting, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, page.Executions, 1)
 	err = b.command(id, "ask", execution.NodeCommand{Command: execution.CommandApprove, Values: map[string]any{"rate": json.Number("7")}})

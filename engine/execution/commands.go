@@ -287,6 +287,22 @@ func (cs *commands) awaiting() int {
 	return len(cs.open)
 }
 
+// onlyAwaits reports whether nodes wait for a user and no other node runs, except the groups that contain
+// them.
+func (cs *commands) onlyAwaits() bool {
+	p := cs.loop.progress
+	if cs.awaiting() == 0 || p.Count(dag.Queued) > 0 {
+		return false
+	}
+	groups := map[int]struct{}{}
+	for i := range cs.open {
+		for g := p.Parent(i); g != dag.NoNode; g = p.Parent(g) {
+			groups[g] = struct{}{}
+		}
+	}
+	return p.Count(dag.Running) == len(cs.open)+len(groups)
+}
+
 // question returns the message of the approval of node i, with the values of its tags.
 func (cs *commands) question(ctx context.Context, i int) (text string, err error) {
 	op := cs.loop.operator(i)

@@ -137,6 +137,7 @@ func (b *batch) flushParams() db.FlushExecutionParams {
 		Total:   int32(p.Size()), //nolint:gosec // at most maxNodes
 		Pending: count(dag.Pending), Ready: count(dag.Ready), Queued: count(dag.Queued), Running: count(dag.Running),
 		AwaitingApproval: int32(b.loop.commands.awaiting()), //nolint:gosec // at most maxNodes
+		OnlyAwaits:       b.shown() == query.Running && b.loop.commands.onlyAwaits(),
 		Retrying:         count(dag.Retrying), Succeeded: count(dag.Succeeded), Failed: count(dag.Failed),
 		Skipped: count(dag.Skipped), Cancelled: count(dag.Cancelled),
 		LevelsDone: int32(p.LevelsDone()), //nolint:gosec // at most the number of nodes

@@ -46,6 +46,7 @@ type LaunchRequest struct {
 	ScheduledAt    *time.Time   // the time of the run of the schedule that launches it; nil: no schedule does
 	By             string       // the schedule or the trigger that launches it, such as "schedule nightly"; "": the caller
 	Purpose        query.Purpose
+	SweepID        *uuid.UUID    // the sweep whose run it is; nil: none
 	As             *auth.Subject // who launches it, with their current permissions; nil: the caller
 	// Within, when set, is called with the ID of the new execution in the transaction that writes
 	// it. Its error rolls the launch back and is returned.

@@ -168,6 +168,7 @@ type launchRow struct {
 	Traceparent     string          `json:"traceparent"`
 	ScheduledAt     *time.Time      `json:"scheduled_at"`
 	Purpose         query.Purpose   `json:"purpose"`
+	SweepID         *uuid.UUID      `json:"sweep_id"`
 	Message         string          `json:"message"` // of the first event
 }
 
@@ -183,7 +184,7 @@ func insertExecutions(ctx context.Context, q *db.Queries, list []*launch) error 
 			Name: clean(l.request.Name, maxNameLength*utf8.UTFMax), Priority: int(l.request.Priority), Inputs: l.inputs,
 			SubmittedBy: l.subject.ID, SubmittedByName: l.subject.Name, RelaunchOf: l.request.RelaunchOf, CreatedAt: l.now, ScheduledAt: l.request.ScheduledAt,
 			Total: len(plan.Nodes), Pending: len(plan.Nodes) - int(l.ready), Ready: int(l.ready), Levels: len(plan.Levels),
-			Traceparent: l.traceparent, Purpose: cmp.Or(l.request.Purpose, query.Work), Message: l.launchMessage(),
+			Traceparent: l.traceparent, Purpose: cmp.Or(l.request.Purpose, query.Work), SweepID: l.request.SweepID, Message: l.launchMessage(),
 		}
 	}
 	if err := q.InsertExecutions(ctx, recordSet(rows)); err != nil {

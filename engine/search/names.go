@@ -109,7 +109,7 @@ func LowerIsBetter(metric string) bool {
 
 // States are the words of the field state; live means that the execution has not ended.
 func States() []string {
-	return []string{"pending", "running", "paused", "succeeded", "failed", "cancelled", "live"}
+	return []string{"pending", "running", "approval", "paused", "succeeded", "failed", "cancelled", "live"}
 }
 
 // Purposes are the words of the field purpose.

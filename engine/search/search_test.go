@@ -130,7 +130,7 @@ func TestErrorsNameThePlaceAndASuggestion(t *testing.T) {
 		"lr > 0.01 and acuracy >= 0.9": {Column: 15, Length: 7, Word: "acuracy", Message: `No execution of this project has "acuracy".`, Suggestion: "accuracy"},
 		"ä:ö and metrics.los < 1":      {Column: 1, Length: 1, Word: "ä", Message: `No execution of this project has "ä".`},
 		"decay > 1":                    {Column: 1, Length: 5, Word: "decay", Message: `"decay" can mean inputs.optimizer.decay or inputs.schedule.decay.`},
-		"state:faild":                  {Column: 7, Length: 5, Word: "faild", Message: `"faild" is not a state. Enter one of pending, running, paused, succeeded, failed, cancelled, live.`, Suggestion: "failed"},
+		"state:faild":                  {Column: 7, Length: 5, Word: "faild", Message: `"faild" is not a state. Enter one of pending, running, approval, paused, succeeded, failed, cancelled, live.`, Suggestion: "failed"},
 		"lr > fast":                    {Column: 6, Length: 4, Word: "fast", Message: `inputs.lr is a number, and "fast" is not. Enter a number such as 0.01.`},
 		"lr ~ 1":                       {Column: 4, Length: 1, Word: "~", Message: "inputs.lr is a number, and ~ searches text. Use another operator."},
 		"lr >":                         {Column: 5, Message: "A value is expected after lr >."},

@@ -70,7 +70,7 @@ func (s advancer) proposedRuns(ctx context.Context, sw Sweep, rows []db.Proposed
 		}
 		runs[i].request = execution.LaunchRequest{
 			Workflow: sw.WorkflowID.String(), Version: sw.Version, Inputs: inputsAt(version.Definition.Inputs, inputs, varied, s.now()), Priority: sw.Priority,
-			Name: execution.RunName(sw.Name, fmt.Sprintf("run %d", r.Number+1)), Within: labels,
+			Name: execution.RunName(sw.Name, fmt.Sprintf("run %d", r.Number+1)), SweepID: &sw.ID, Within: labels,
 		}
 	}
 	return runs, nil

@@ -237,43 +237,38 @@ func (s *Service) OfExecution(ctx context.Context, execution uuid.UUID) (id uuid
 	return row.SweepID, int(row.Number), row.Name, true, nil
 }
 
-// OfExecutions returns the sweeps of executions of the caller's project, by execution. Executions of no
-// sweep are left out.
-func (s *Service) OfExecutions(ctx context.Context, executions []uuid.UUID) (map[uuid.UUID]Sweep, error) {
+// Named returns sweeps of the caller's project by their IDs, without those that do not exist.
+func (s *Service) Named(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Sweep, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
-	if err != nil {
+	if err != nil || len(ids) == 0 {
 		return nil, err
-	}
-	runs, err := s.queries.SweepsOfExecutions(ctx, executions)
-	if err != nil {
-		return nil, fmt.Errorf("find the sweeps of executions: %w", err)
-	}
-	if len(runs) == 0 {
-		return nil, nil
-	}
-	ids := make([]uuid.UUID, len(runs))
-	for i, r := range runs {
-		ids[i] = r.SweepID
 	}
 	rows, err := s.queries.InputSweepsByID(ctx, subject.ProjectID, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read the sweeps of executions: %w", err)
+		return nil, fmt.Errorf("read sweeps: %w", err)
 	}
 	list, err := s.complete(ctx, subject, rows)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[uuid.UUID]Sweep, len(list))
+	named := make(map[uuid.UUID]Sweep, len(list))
 	for _, sw := range list {
-		byID[sw.ID] = sw
+		named[sw.ID] = sw
 	}
-	of := make(map[uuid.UUID]Sweep, len(runs))
-	for _, r := range runs {
-		if sw, found := byID[r.SweepID]; found && r.ExecutionID != nil {
-			of[*r.ExecutionID] = sw
-		}
+	return named, nil
+}
+
+// Any reports whether the caller's project has sweeps.
+func (s *Service) Any(ctx context.Context) (bool, error) {
+	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
+	if err != nil {
+		return false, err
 	}
-	return of, nil
+	has, err := s.queries.HasInputSweeps(ctx, subject.ProjectID)
+	if err != nil {
+		return false, fmt.Errorf("find sweeps: %w", err)
+	}
+	return has, nil
 }
 
 // number is a value of a parameter as a number, NaN for other values.

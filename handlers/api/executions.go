@@ -19,6 +19,7 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/preset"
 	"github.com/flowforge/flowforge/engine/schedule"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/trigger"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -52,10 +53,11 @@ type executionQuery struct {
 	Cursor   string     `query:"cursor" doc:"Alias of page" maxLength:"4000"`
 	Limit    int        `query:"limit" doc:"Number of rows per page" minimum:"1" maximum:"200" default:"50"`
 	Workflow string     `query:"workflow" doc:"Workflow name" maxLength:"200"`
-	Status   stateNames `query:"status" doc:"Comma-separated states"`
+	Status   stateNames `query:"status" doc:"Comma-separated states; APPROVAL alone returns the RUNNING executions that only wait for approvals"`
 	User     string     `query:"user" doc:"Name of the user who launched it" maxLength:"200"`
 	Text     string     `query:"q" doc:"Text to find in the name, workflow name or ID" maxLength:"200"`
 	Purpose  string     `query:"purpose" doc:"Return only executions with this purpose; by default, executions that list options are included only if the request selects them by workflow, text or ID" enum:"work,options,any"`
+	Sweeps   string     `query:"sweeps" doc:"each lists every run of a sweep; grouped lists one matching run for each sweep, at the time of the sweep's launch, with the number of its runs. A request with q, where, sort, columns or view always lists every run" enum:"each,grouped" default:"each"`
 	From     time.Time  `query:"from" doc:"Return executions launched at or after this time"`
 	To       time.Time  `query:"to" doc:"Return executions launched before this time"`
 	TableQuery
@@ -70,6 +72,7 @@ type executionAPI struct {
 	Presets    *preset.Service
 	Schedules  *schedule.Service
 	Triggers   *trigger.Service
+	Sweeps     *sweep.Service
 	presets    *presetAPI
 	table      *tableAPI
 }
@@ -175,10 +178,12 @@ func decodeInputs(raw json.RawMessage) (map[string]any, error) {
 func (h *executionAPI) apiExecutions(ctx context.Context, in *executionQuery) (*body[contract.ExecutionPage], error) {
 	filter := query.Filter{
 		Workflow: in.Workflow, User: in.User, Query: in.Text, From: in.From, To: in.To, After: cmp.Or(in.Page, in.Cursor), Limit: in.Limit,
-		Purpose: query.Purpose(strings.ToUpper(in.Purpose)),
+		Purpose: query.Purpose(strings.ToUpper(in.Purpose)), BySweep: in.Sweeps == "grouped" && in.Text == "",
 	}
 	for status := range strings.SplitSeq(string(in.Status), ",") {
-		if status != "" {
+		if string(in.Status) == awaitingApproval {
+			filter.Status, filter.Approval = []query.State{query.Running}, query.OnlyAwaiting
+		} else if status != "" {
 			state, err := query.ParseState(status)
 			if err != nil {
 				return nil, apperr.InvalidFields(apperr.MessageOf(err), []apperr.Field{{Path: "status", Message: apperr.MessageOf(err)}})
@@ -194,7 +199,12 @@ func (h *executionAPI) apiExecutions(ctx context.Context, in *executionQuery) (*
 		return nil, err
 	}
 	out := contract.ExecutionPage{NextPage: page.Next}
-	out.Executions, err = h.table.executionBodies(ctx, page.Executions)
+	if out.Executions, err = h.table.executionBodies(ctx, page.Executions); err != nil {
+		return nil, err
+	}
+	if filter.BySweep {
+		err = h.addSweeps(ctx, page, out.Executions)
+	}
 	return reply(out), err
 }
 
@@ -315,9 +325,10 @@ func toExecutionBody(e query.Execution) contract.ExecutionBody {
 	out := contract.ExecutionBody{
 		ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.WorkflowName, Version: e.Version, Name: e.Name,
 		Status: string(e.Status), Priority: int(e.Priority), SubmittedBy: e.SubmittedBy.Name, CreatedAt: e.CreatedAt,
-		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, TTL: keptFor(e.TTL), ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
+		StartedAt: e.StartedAt, FinishedAt: e.FinishedAt, EstimatedCompletion: e.EstimatedCompletion, SweepID: e.SweepID, RelaunchOf: e.RelaunchOf, ResumeOf: e.ResumeOf, ResumeFrom: e.ResumeFrom, TTL: keptFor(e.TTL), ExpiresAt: e.ExpiresAt, KeptBy: e.KeptBy, TraceID: e.TraceID(),
 		Progress: p, Reason: e.Reason, Error: e.Error, Inputs: e.Inputs, Outputs: e.Outputs,
 	}
+	out.AwaitsApproval = e.AwaitsApproval
 	if e.Purpose == query.ListOptions {
 		out.Purpose = "options"
 	}

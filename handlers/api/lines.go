@@ -30,7 +30,7 @@ func (h *tableAPI) apiLines(ctx context.Context, in *struct {
 	out := contract.LogHits{Lines: []contract.LogHit{}, From: found.From, NextPage: found.Next, Partial: found.Partial, Newest: found.Newest, Bare: found.Bare}
 	for _, hit := range found.Hits {
 		one := contract.LogHit{
-			ExecutionID: hit.ExecutionID, Node: hit.Node, Attempt: hit.Attempt, Stream: hit.Stream, Line: hit.Number, Timestamp: hit.Time, Level: hit.Level, Message: hit.Message,
+			ExecutionID: hit.ExecutionID, Node: hit.Node, Attempt: hit.Attempt, Stream: hit.Stream, Line: hit.Number, Timestamp: hit.Time, Level: hit.Level, Message: hit.Message, Fields: hit.Fields,
 			Before: contextBody(hit.Before), After: contextBody(hit.Behind),
 		}
 		if e, ok := found.Executions[hit.ExecutionID]; ok {

@@ -25,7 +25,7 @@ func (c *Config) resources() []resource {
 		&workflowAPI{Now: c.Now, Workflows: c.Workflows, Packages: c.Packages, dag: runs},
 		runs,
 		&executionAPI{
-			Log: c.Log, Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Presets: c.Presets, presets: presets, table: rows, Schedules: c.Schedules, Triggers: c.Triggers,
+			Log: c.Log, Now: c.Now, Workflows: c.Workflows, Executions: c.Executions, Presets: c.Presets, presets: presets, table: rows, Schedules: c.Schedules, Triggers: c.Triggers, Sweeps: c.Sweeps,
 		},
 		rows, saved,
 		&commandAPI{c.Executions},

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -106,10 +107,13 @@ func (roleName) Schema(huma.Registry) *huma.Schema {
 // stateNames are states of executions, separated by commas.
 type stateNames string
 
+// awaitingApproval is the value of stateNames that selects what only waits for approvals.
+const awaitingApproval = "APPROVAL"
+
 // Schema implements huma.SchemaProvider.
 func (stateNames) Schema(huma.Registry) *huma.Schema {
 	states := []query.State{query.Pending, query.Running, query.Paused, query.Succeeded, query.Failed, query.Cancelled}
-	return described(map[string]any{"pattern": listOf(states)})
+	return described(map[string]any{"pattern": strings.Replace(listOf(states), "(", "("+awaitingApproval+"|", 1)})
 }
 
 type amountsSchema struct{}

@@ -79,7 +79,7 @@ func (x *executionView) viewChoices() []ui.Choice {
 // awaiting approval, so is the execution.
 func (x *executionView) wholeHead(ctx context.Context) (views.ExecutionHead, error) {
 	head := x.head()
-	if x.AwaitsApproval() {
+	if x.AwaitsApproval {
 		head.State = ui.AwaitingApproval
 	}
 	var err error

@@ -15,11 +15,14 @@ import (
 
 const newestFirst = "-created"
 
+// listFilters are the parameters of filters, which a list and a table have in common.
+func listFilters() []string { return []string{"q", "state", "workflow", "user", "purpose", "period"} }
+
 // layouts switch between the list, the table, and the table with charts. The table starts with the
 // inputs and results that the rows of the list show.
 func layouts(q url.Values, names *search.Names, list []query.Execution) []ui.Choice {
 	filters := url.Values{}
-	for _, key := range []string{"q", "state", "workflow", "user", "purpose", "period"} {
+	for _, key := range append(listFilters(), sweepsKey) {
 		if v := q.Get(key); v != "" {
 			filters.Set(key, v)
 		}

@@ -64,12 +64,16 @@ func (h *lists) executions(w http.ResponseWriter, r *http.Request) error {
 		Page:  h.Page.Base(r, "Executions", views.SectionExecutions),
 		Query: q.Get("q"), User: q.Get("user"), States: stateOptions(q.Get("state")), Periods: periodOptions(q.Get("period")),
 		Flows: label.WorkflowOptions(flows.Items, q.Get("workflow")), Chips: executionChips(q), ClearURL: views.AllExecutionsURL(),
+		EachRun: q.Get(sweepsKey) == eachRun,
 		Mine: []ui.Choice{
 			{Name: "Everyone", URL: label.ListURL(views.ExecutionsURL(), q, "user", ""), Current: q.Get("user") == ""},
 			{Name: "Mine", URL: label.ListURL(views.ExecutionsURL(), q, "user", "me"), Current: q.Get("user") == "me"},
 		},
 	}
-	if m.Rows, err = h.Rows.Of(r.Context(), clock, page.Executions); err != nil {
+	if m.Rows, err = h.listRows(r.Context(), clock, page, q); err != nil {
+		return err
+	}
+	if m.Sweeps, err = h.sweepChoices(r.Context(), q); err != nil {
 		return err
 	}
 	if m.Purposes, err = h.purposeOptions(r.Context(), q.Get("purpose")); err != nil {
@@ -87,23 +91,46 @@ func (h *lists) executions(w http.ResponseWriter, r *http.Request) error {
 	if m.Views, err = h.savedViews(r, nil); err != nil {
 		return err
 	}
-	m.Pager = ui.Pager{Text: units.Plural(len(m.Rows), "execution", "executions")}
+	m.Pager = ui.Pager{Text: pagerText(m.Rows)}
 	if page.Next != "" {
 		m.Pager.Older = label.ListURL(views.ExecutionsURL(), q, "after", page.Next)
 	}
 	if q.Get("after") != "" {
 		m.Pager.Newer = label.ListURL(views.ExecutionsURL(), q, "after", "")
-	} else if len(page.Executions) > 0 {
-		stream := label.ListURL(views.ExecutionsURL()+"/stream", q, "top", page.Executions[0].ID.String())
-		m.Stream = stream
+	} else if len(m.Rows) > 0 {
+		m.Stream = label.ListURL(views.ExecutionsURL()+"/stream", q, "top", m.Rows[0].ID)
 	}
 	return web.Render(w, r, http.StatusOK, views.ExecutionsPage(m))
+}
+
+// listRows are the rows of a list with the filters of q.
+func (h *lists) listRows(ctx context.Context, clock ui.Clock, page query.Page, q url.Values) ([]views.ExecutionRow, error) {
+	if q.Get("q") != "" || q.Get(sweepsKey) == eachRun {
+		return h.Rows.Of(ctx, clock, page.Executions)
+	}
+	return h.Rows.BySweep(ctx, clock, page, q)
+}
+
+// pagerText counts the rows of a page: "48 executions and 2 sweeps".
+func pagerText(rows []views.ExecutionRow) string {
+	sweeps := 0
+	for _, r := range rows {
+		if r.Sweep != nil {
+			sweeps++
+		}
+	}
+	text := units.Plural(len(rows)-sweeps, "execution", "executions")
+	if sweeps > 0 {
+		text += " and " + units.Plural(sweeps, "sweep", "sweeps")
+	}
+	return text
 }
 
 // executionFilter reads the filters of the URL.
 func (h *lists) executionFilter(r *http.Request) (query.Filter, error) {
 	q := r.URL.Query()
 	f := query.Filter{Workflow: q.Get("workflow"), Query: q.Get("q"), User: q.Get("user"), After: q.Get("after"), Limit: executionPageSize}
+	f.BySweep = f.Query == "" && q.Get(sweepsKey) != eachRun && !isGrid(q)
 	if f.User == "me" {
 		subject, _ := auth.SubjectOf(r.Context())
 		f.User = subject.ID.String()
@@ -115,13 +142,15 @@ func (h *lists) executionFilter(r *http.Request) (query.Filter, error) {
 	case waitingState:
 		f.Status, f.Waiting = label.LiveStates(), true
 	case stateWhileAwaiting:
-		f.Status, f.AwaitingApproval = label.LiveStates(), true
+		f.Status, f.Approval = []query.State{query.Running}, query.OnlyAwaiting
 	default:
 		s, err := query.ParseState(state)
 		if err != nil {
 			return f, err
 		}
-		f.Status = []query.State{s}
+		if f.Status = []query.State{s}; s == query.Running {
+			f.Approval = query.NotAwaiting
+		}
 	}
 	switch q.Get("purpose") {
 	case optionRuns:
@@ -208,6 +237,7 @@ func executionChips(q url.Values) []views.Chip {
 			add("period", "Started", p.name)
 		}
 	}
+	add(sweepsKey, "Sweeps", map[string]string{eachRun: "each run"}[q.Get(sweepsKey)])
 	add("purpose", "Purpose", map[string]string{optionRuns: "lists options", anyPurpose: "any"}[q.Get("purpose")])
 	user := q.Get("user")
 	if user == "me" {
@@ -261,7 +291,7 @@ func (h *lists) executionsStream(w http.ResponseWriter, r *http.Request) error {
 		clock.Now = h.Now()
 		var rows []views.ExecutionRow
 		news := views.NewExecutions{URL: label.ListURL(views.ExecutionsURL(), q, "after", "")}
-		all, err := h.Rows.Of(ctx, clock, page.Executions)
+		all, err := h.listRows(ctx, clock, page, q)
 		if err != nil {
 			return err
 		}

@@ -113,7 +113,7 @@ func logHit(clock ui.Clock, found table.Lines, hit index.Hit, texts []string) vi
 	for _, l := range hit.Before {
 		one.Lines = append(one.Lines, hitLine(l, ""))
 	}
-	text := foundText(hit.Message, texts)
+	text := foundText(hit.Text(), texts)
 	shown := hitLine(hit.Line, text)
 	shown.Found = true
 	one.Lines = append(one.Lines, shown)
@@ -135,11 +135,12 @@ func foundText(message string, texts []string) string {
 
 // hitLine shows a line; of a long one, the part with the text.
 func hitLine(l index.Line, text string) views.LogHitLine {
-	message := []rune(l.Message)
+	whole := l.Text()
+	message := []rune(whole)
 	if len(message) > lineShown {
 		from := 0
-		if at := strings.Index(strings.ToLower(l.Message), strings.ToLower(text)); at > 0 && at <= len(l.Message) {
-			from = min(max(0, len([]rune(l.Message[:at]))-lineShown/4), len(message)-lineShown)
+		if at := strings.Index(strings.ToLower(whole), strings.ToLower(text)); at > 0 && at <= len(whole) {
+			from = min(max(0, len([]rune(whole[:at]))-lineShown/4), len(message)-lineShown)
 		}
 		cut := string(message[from : from+lineShown])
 		if from > 0 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowforge/flowforge/engine/comparison/sheet"
 	"github.com/flowforge/flowforge/engine/execution/query"
+	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/engine/workflow"
 	"github.com/flowforge/flowforge/handlers/label"
 	"github.com/flowforge/flowforge/handlers/request"
@@ -34,6 +35,7 @@ const (
 type Rows struct {
 	Now        func() time.Time
 	Executions *query.Reader
+	Sweeps     *sweep.Service
 }
 
 // Of are the rows of a list. Each has its result, and the inputs in which it differs from
@@ -50,7 +52,7 @@ func (h *Rows) Of(ctx context.Context, clock ui.Clock, list []query.Execution) (
 		if mayKeep(ctx, e.ProjectID) {
 			rows[i].EditURL = views.LabelsURL(rows[i].ID)
 		}
-		if e.AwaitsApproval() {
+		if e.AwaitsApproval {
 			rows[i].State = ui.AwaitingApproval
 		}
 		names := changedFirst(differing[e.WorkflowID], list, inputs, i)

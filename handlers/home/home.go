@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +30,6 @@ const (
 	homeRunning    = 6
 	homeWaiting    = 6
 	homeExecutions = 6
-	homeSearched   = 100 // of the reader's executions, among which the runs of a sweep are one row
 	homeWorkflows  = 6
 	homeCounted    = 500 // executions of the last day that are counted
 )
@@ -48,7 +48,7 @@ func (h *Pages) home(w http.ResponseWriter, r *http.Request) error {
 	}
 	subject, _ := auth.SubjectOf(ctx)
 	mine, err := h.Executions.List(ctx, query.Filter{
-		User: subject.ID.String(), Limit: homeSearched, Status: []query.State{query.Succeeded, query.Failed, query.Cancelled},
+		User: subject.ID.String(), Limit: homeExecutions, BySweep: true, Status: []query.State{query.Succeeded, query.Failed, query.Cancelled},
 	})
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func greeting(clock ui.Clock, name string) string {
 
 // homeLive is the part of the page that changes.
 func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, error) {
-	running, err := h.Executions.List(ctx, query.Filter{Status: label.LiveStates(), Limit: homeRunning})
+	running, err := h.Executions.List(ctx, query.Filter{Status: label.LiveStates(), Limit: homeRunning, BySweep: true})
 	if err != nil {
 		return views.HomeLive{}, err
 	}
@@ -104,7 +104,7 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 		return views.HomeLive{}, err
 	}
 	var live views.HomeLive
-	if live.Running, err = h.Rows.Of(ctx, clock, running.Executions); err != nil {
+	if live.Running, err = h.Rows.BySweep(ctx, clock, running, url.Values{"state": {"live"}}); err != nil {
 		return live, err
 	}
 	if live.Approvals, err = h.homeApprovals(ctx, clock); err != nil {
@@ -115,7 +115,7 @@ func (h *Pages) homeLive(ctx context.Context, clock ui.Clock) (views.HomeLive, e
 		if err != nil {
 			return views.HomeLive{}, err
 		}
-		live.More = max(total-len(live.Running), 1)
+		live.More = max(total-shown(running), 1)
 	}
 	for _, n := range waiting {
 		id := n.ExecutionID.String()
@@ -153,6 +153,15 @@ func (h *Pages) addWaitingInCluster(ctx context.Context, clock ui.Clock, live *v
 		})
 	}
 	return nil
+}
+
+// shown is the number of executions that the rows of a page stand for.
+func shown(page query.Page) int {
+	n := len(page.Executions)
+	for _, runs := range page.Runs {
+		n += runs - 1
+	}
+	return n
 }
 
 // homeApprovals are the first pending approvals and their total number.
@@ -194,44 +203,40 @@ func (h *Pages) lastDay(ctx context.Context, clock ui.Clock) ([]ui.Fact, error) 
 	}, nil
 }
 
-// homeRecent are rows of executions, newest first. The runs of a sweep are one row.
+// homeRecent are rows of a list by sweep, newest first.
 func (h *Pages) homeRecent(ctx context.Context, clock ui.Clock, list []query.Execution) ([]views.HomeRecent, error) {
-	ids := make([]uuid.UUID, len(list))
-	for i, e := range list {
-		ids[i] = e.ID
+	var ids []uuid.UUID
+	for _, e := range list {
+		if e.SweepID != nil {
+			ids = append(ids, *e.SweepID)
+		}
 	}
-	of, err := h.Sweeps.OfExecutions(ctx, ids)
+	sweeps, err := h.Sweeps.Named(ctx, ids)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names its context
 	}
-	var rows []views.HomeRecent
-	seen := map[uuid.UUID]bool{}
-	for _, e := range list {
-		if len(rows) == homeExecutions {
-			break
-		}
-		sw, isRun := of[e.ID]
-		switch {
-		case !isRun:
-			rows = append(rows, recentExecution(clock, e))
-		case !seen[sw.ID]:
-			seen[sw.ID] = true
-			rows = append(rows, recentSweep(clock, sw, e))
+	rows := make([]views.HomeRecent, len(list))
+	for i, e := range list {
+		rows[i] = recentExecution(clock, e)
+		if e.SweepID != nil {
+			if s, found := sweeps[*e.SweepID]; found {
+				rows[i] = recentSweep(clock, s)
+			}
 		}
 	}
 	return rows, nil
 }
 
-// recentSweep is the row of a sweep whose latest run that ended is an execution.
-func recentSweep(clock ui.Clock, s sweep.Sweep, latest query.Execution) views.HomeRecent {
+// recentSweep is the row of a sweep of which runs have ended.
+func recentSweep(clock ui.Clock, s sweep.Sweep) views.HomeRecent {
 	recent := views.HomeRecent{
 		State: label.SweepState(s.State).Icon, Title: s.Name, Short: units.Plural(s.Counts.Ended(), "run", "runs"), URL: views.SweepURL(s.ID.String()),
 	}
 	if s.Objective != nil && s.Best != nil && s.Best.Objective != nil {
 		recent.Note, recent.Long = "best "+s.Objective.Name()+" "+ui.Float(*s.Best.Objective), true
 	}
-	if latest.FinishedAt != nil {
-		recent.Ended = clock.Moment(*latest.FinishedAt)
+	if s.EndedAt != nil {
+		recent.Ended = clock.Moment(*s.EndedAt)
 	}
 	return recent
 }

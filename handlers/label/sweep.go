@@ -3,6 +3,7 @@ package label
 import (
 	"github.com/flowforge/flowforge/engine/sweep"
 	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
 )
 
 // SweepState is the state of a sweep with its symbol.
@@ -19,4 +20,13 @@ func SweepState(s sweep.State) views.SweepState {
 	case sweep.Stopped:
 	}
 	return views.SweepState{Icon: "CANCELLED", Word: "Stopped"}
+}
+
+// SweepBar is the progress of a sweep.
+func SweepBar(s sweep.Sweep) ui.Bar {
+	c := s.Counts
+	return ui.NewBar("runs", []ui.Count{
+		{State: "SUCCEEDED", N: c.Succeeded}, {State: "RUNNING", N: c.Running}, {State: "FAILED", N: c.Failed + c.Refused},
+		{State: "CANCELLED", N: c.Cancelled + c.StoppedEarly}, {State: "PENDING", N: max(0, s.Planned-c.Ended()-c.Running)},
+	})
 }

@@ -108,7 +108,7 @@ func (h *Pages) listStream(w http.ResponseWriter, r *http.Request) error {
 func row(clock ui.Clock, s sweep.Sweep) views.SweepRow {
 	r := views.SweepRow{
 		ID: s.ID.String(), URL: views.SweepURL(s.ID.String()), Name: s.Name, State: label.SweepState(s.State), Workflow: s.WorkflowName + " " + s.Version,
-		Method: methodName(s.Method), Varies: varies(s.Space), Progress: progress(s), Runs: units.Number(int64(s.Counts.Ended())) + " of " + units.Number(int64(s.Planned)),
+		Method: methodName(s.Method), Varies: varies(s.Space), Progress: label.SweepBar(s), Runs: units.Number(int64(s.Counts.Ended())) + " of " + units.Number(int64(s.Planned)),
 		Created: clock.Moment(s.CreatedAt), By: s.CreatedBy.Name,
 	}
 	if s.Objective != nil {
@@ -167,13 +167,4 @@ func methodName(m sweep.Method) string {
 	case sweep.TPE:
 	}
 	return "TPE"
-}
-
-// progress is the bar of runs by state, out of the planned ones.
-func progress(s sweep.Sweep) ui.Bar {
-	c := s.Counts
-	return ui.NewBar("runs", []ui.Count{
-		{State: "SUCCEEDED", N: c.Succeeded}, {State: "RUNNING", N: c.Running}, {State: "FAILED", N: c.Failed + c.Refused},
-		{State: "CANCELLED", N: c.Cancelled + c.StoppedEarly}, {State: "PENDING", N: max(0, s.Planned-c.Ended()-c.Running)},
-	})
 }

@@ -181,7 +181,7 @@ func figures(s sweep.Sweep) []views.SweepFigure {
 			best.Link, best.URL = runName(*s.Best), views.ExecutionURL(s.Best.ExecutionID.String())
 		}
 	}
-	bar := progress(s)
+	bar := label.SweepBar(s)
 	runs := views.SweepFigure{Name: "Runs", Value: units.Number(int64(s.Counts.Ended())), Of: "of " + units.Number(int64(s.Planned)) + " ended", Bar: &bar, Note: countsText(s.Counts)}
 	hours := views.SweepFigure{Name: "GPU-hours", Value: rounded(s.UsedGPUHours), Of: "used", Note: "No budget is set."}
 	if s.GPUHours > 0 {

@@ -70,7 +70,7 @@ func (s *Service) spooled(ctx context.Context, q index.LineQuery) (hits []index.
 	for i, l := range lines {
 		hits[i] = index.Hit{
 			ExecutionID: l.ExecutionID, NodeIndex: l.NodeIndex, Node: l.Node, Attempt: l.Attempt,
-			Line: index.Line{Time: l.Time.UTC(), Level: l.Level, Message: l.Message, Stream: l.Stream, Seq: l.Seq},
+			Line: index.Line{Time: l.Time.UTC(), Level: l.Level, Message: l.Message, Fields: l.Fields, Stream: l.Stream, Seq: l.Seq},
 		}
 	}
 	return hits, newest, nil

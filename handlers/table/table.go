@@ -99,8 +99,8 @@ func present(text string) any {
 // Conditions are the conditions of a filter, without its pages. A filter on what executions wait
 // for is refused, because the index does not contain it.
 func (s *Service) Conditions(ctx context.Context, f query.Filter) (search.And, error) {
-	if f.Waiting || f.AwaitingApproval {
-		return nil, apperr.New(apperr.Invalid, "The table cannot select executions that wait or await approval. Remove this state, or the query and the columns.")
+	if f.Waiting {
+		return nil, apperr.New(apperr.Invalid, "The table cannot select executions that wait. Remove this state, or the query and the columns.")
 	}
 	var list search.And
 	fact := func(name string, op search.Op, values ...search.Value) {
@@ -127,9 +127,14 @@ func (s *Service) Conditions(ctx context.Context, f query.Filter) (search.And, e
 		list = append(list, search.Text(f.Query))
 	}
 	if len(f.Status) > 0 {
-		values := make([]search.Value, len(f.Status))
-		for i, state := range f.Status {
-			values[i] = word(strings.ToLower(string(state)))
+		var values []search.Value
+		for _, state := range f.Status {
+			if state != query.Running || f.Approval != query.OnlyAwaiting {
+				values = append(values, word(strings.ToLower(string(state))))
+			}
+			if state == query.Running && f.Approval != query.NotAwaiting {
+				values = append(values, word("approval"))
+			}
 		}
 		fact("state", search.Equal, values...)
 	}

@@ -131,6 +131,14 @@ func workflowsEmpty(f views.Page) views.Workflows {
 	return views.Workflows{Page: frame(f, "Workflows", views.SectionWorkflows), Query: "recommender", Filtered: true}
 }
 
+// sweepRow is a sweep in the list of executions.
+func sweepRow() views.ExecutionRow {
+	r := row("5d44e1", "", "Learning rates", "1.0.0", "best accuracy 0.9804", "Mei Tanaka", 3*time.Hour, 2*time.Hour, ui.NewBar("runs", []ui.Count{{State: "SUCCEEDED", N: 930}, {State: "RUNNING", N: 8}, {State: "FAILED", N: 12}, {State: "PENDING", N: 50}}))
+	r.Flow, r.RelaunchURL, r.EditURL = "Sweep of digits.train 1.0.0", "", ""
+	r.Sweep = &views.ExecutionSweep{State: views.SweepState{Icon: "RUNNING", Word: "Running"}, Runs: "950 runs", RunsURL: "#"}
+	return r
+}
+
 func executions(f views.Page) views.Executions {
 	return views.Executions{
 		Page:    frame(f, "Executions", views.SectionExecutions),
@@ -140,7 +148,8 @@ func executions(f views.Page) views.Executions {
 		Chips:   []views.Chip{{Name: "Started", Value: "last 7 days", RemoveURL: "#"}},
 		Mine:    []ui.Choice{{Name: "Everyone", URL: "#", Current: true}, {Name: "Mine", URL: "#"}},
 		Layouts: []ui.Choice{{Name: "List", URL: "#", Current: true}, {Name: "Table", URL: "#"}},
-		Rows:    executionRows(), Pager: ui.Pager{Text: "Rows 1 to 6", Older: "#"}, ClearURL: "#",
+		Sweeps:  []ui.Choice{{Name: "Sweeps", URL: "#", Current: true}, {Name: "Each run", URL: "#"}},
+		Rows:    append(executionRows(), sweepRow()), Pager: ui.Pager{Text: "6 executions and 1 sweep", Older: "#"}, ClearURL: "#",
 	}
 }
 

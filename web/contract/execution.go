@@ -53,6 +53,7 @@ type ExecutionBody struct {
 	Version             string         `json:"version"`
 	Name                string         `json:"name,omitempty"`
 	Status              string         `json:"status" enum:"PENDING,RUNNING,SUCCEEDED,FAILED,CANCELLED,PAUSED"`
+	AwaitsApproval      bool           `json:"awaits_approval,omitempty" doc:"True if the status is RUNNING and the execution only waits for approvals"`
 	Purpose             string         `json:"purpose,omitempty" doc:"options if the execution lists the options of an input; absent for other executions"`
 	Priority            int            `json:"priority"`
 	SubmittedBy         string         `json:"submitted_by"`
@@ -63,6 +64,8 @@ type ExecutionBody struct {
 	FinishedAt          *time.Time     `json:"finished_at,omitempty"`
 	EstimatedCompletion *time.Time     `json:"estimated_completion,omitempty"`
 	TraceID             string         `json:"trace_id,omitempty" doc:"OpenTelemetry trace of the launch"`
+	SweepID             *uuid.UUID     `json:"sweep_id,omitempty" doc:"Sweep that launched the execution"`
+	Sweep               *ListedSweep   `json:"sweep,omitempty" doc:"Sweep that this run represents, in a list with sweeps=grouped"`
 	RelaunchOf          *uuid.UUID     `json:"relaunch_of,omitempty"`
 	ResumeOf            *uuid.UUID     `json:"resume_of,omitempty" doc:"Execution that this one resumes"`
 	ResumeFrom          string         `json:"resume_from,omitempty" doc:"Node that the execution was resumed from; empty for the first failures"`
@@ -79,6 +82,16 @@ type ExecutionBody struct {
 	Note                string         `json:"note,omitempty"`
 	Values              map[string]any `json:"values,omitempty" doc:"Values of the requested columns, by path; null if absent"`
 	NodesNextPage       string         `json:"nodes_next_page,omitempty" doc:"Cursor for the next nodes; pass it as page to /executions/{id}/nodes"`
+}
+
+// ListedSweep is a sweep in a list that contains one of its runs.
+type ListedSweep struct {
+	ID        uuid.UUID `json:"id"`
+	Name      string    `json:"name"`
+	State     string    `json:"state" enum:"RUNNING,PAUSED,STOPPING,SUCCEEDED,STOPPED"`
+	CreatedAt time.Time `json:"created_at"`
+	Runs      int       `json:"runs" doc:"Number of runs so far"`
+	Matching  int       `json:"matching" doc:"Number of runs that the filters of the list select"`
 }
 
 // LauncherBody is the schedule or the trigger that launched an execution.

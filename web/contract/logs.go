@@ -33,17 +33,18 @@ type LogHits struct {
 
 // LogHit is a line with the lines around it.
 type LogHit struct {
-	ExecutionID uuid.UUID    `json:"execution_id"`
-	Execution   string       `json:"execution,omitempty" doc:"Name of the execution or of its workflow"`
-	Node        string       `json:"node"`
-	Attempt     int          `json:"attempt"`
-	Stream      string       `json:"stream" doc:"Stream: stdout, stderr, sdk or system"`
-	Line        int          `json:"line,omitempty" doc:"Line number in the attempt's log, counted from 1"`
-	Timestamp   time.Time    `json:"timestamp"`
-	Level       string       `json:"level"`
-	Message     string       `json:"message"`
-	Before      []LogContext `json:"before,omitempty" doc:"The two preceding lines"`
-	After       []LogContext `json:"after,omitempty" doc:"The two following lines"`
+	ExecutionID uuid.UUID       `json:"execution_id"`
+	Execution   string          `json:"execution,omitempty" doc:"Name of the execution or of its workflow"`
+	Node        string          `json:"node"`
+	Attempt     int             `json:"attempt"`
+	Stream      string          `json:"stream" doc:"Stream: stdout, stderr, sdk or system"`
+	Line        int             `json:"line,omitempty" doc:"Line number in the attempt's log, counted from 1"`
+	Timestamp   time.Time       `json:"timestamp"`
+	Level       string          `json:"level"`
+	Message     string          `json:"message"`
+	Fields      json.RawMessage `json:"fields,omitempty" doc:"Fields that the task logged with the message"`
+	Before      []LogContext    `json:"before,omitempty" doc:"The two preceding lines"`
+	After       []LogContext    `json:"after,omitempty" doc:"The two following lines"`
 }
 
 // LogContext is a line around a found one.

@@ -12,6 +12,15 @@ import (
 	"github.com/flowforge/flowforge/engine/execution/stored"
 )
 
+// Approval selects executions by whether they only wait for approvals.
+type Approval string
+
+// The values of Approval.
+const (
+	OnlyAwaiting Approval = "ONLY"
+	NotAwaiting  Approval = "NOT"
+)
+
 // ApprovalReader finds what waits for the answer of a user.
 type ApprovalReader struct {
 	queries *db.Queries
@@ -89,11 +98,6 @@ func (q *ApprovalReader) Count(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("count open approvals: %w", err)
 	}
 	return int(n), nil
-}
-
-// AwaitsApproval reports whether the execution only waits for the answer of a user.
-func (e Execution) AwaitsApproval() bool {
-	return e.Status == Running && e.Counts.AwaitingApproval > 0 && e.Counts.Running == 0
 }
 
 func messageOf(raw []byte) string {

@@ -12,7 +12,7 @@ import (
 func ExecutionFrom(r db.Execution) Execution {
 	return Execution{
 		ID: r.ID, TenantID: r.TenantID, ProjectID: r.ProjectID, WorkflowID: r.WorkflowID, VersionID: r.VersionID,
-		WorkflowName: r.WorkflowName, Version: r.Version, Name: r.Name, Status: State(r.Status), Purpose: Purpose(r.Purpose),
+		WorkflowName: r.WorkflowName, Version: r.Version, Name: r.Name, Status: State(r.Status), Purpose: Purpose(r.Purpose), SweepID: r.SweepID, AwaitsApproval: r.OnlyAwaits,
 		Inputs: stored.Object(r.Inputs), Outputs: stored.Object(r.Outputs), Priority: Priority(r.Priority),
 		SubmittedBy: Person{ID: r.SubmittedBy, Name: r.SubmittedByName},
 		CreatedAt:   r.CreatedAt.UTC(), StartedAt: stored.UTC(r.StartedAt), FinishedAt: stored.UTC(r.FinishedAt), CancelRequestedAt: stored.UTC(r.CancelRequestedAt),

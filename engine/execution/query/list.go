@@ -67,23 +67,25 @@ func (q *Reader) currentNodes(ctx context.Context, row db.Execution) ([]string, 
 
 // Filter selects executions; zero fields select all. After is a Page's Next.
 type Filter struct {
-	Workflow         string // name or id
-	User             string // name or id
-	Query            string // in the name, the workflow's name or the id; "#8c6804" is the suffix of an id
-	Status           []State
-	Waiting          bool      // only executions with waiting nodes, or that may not begin yet
-	AwaitingApproval bool      // only executions that wait for a user's answer
-	Purpose          Purpose   // "": Work, but any if a workflow or a text is selected
-	From, To         time.Time // of the launch
-	After            string
-	Offset           int // rows to skip at the beginning
-	Limit            int
-	Counted          bool // requests Page.Total
+	Workflow string // name or id
+	User     string // name or id
+	Query    string // in the name, the workflow's name or the id; "#8c6804" is the suffix of an id
+	Status   []State
+	Waiting  bool      // only executions with waiting nodes, or that may not begin yet
+	Approval Approval  // "": whether or not they only wait for approvals
+	Purpose  Purpose   // "": Work, but any if a workflow or a text is selected
+	BySweep  bool      // one run for each sweep, at the launch of the sweep; a Query finds each run
+	From, To time.Time // of the launch
+	After    string
+	Offset   int // rows to skip at the beginning
+	Limit    int
+	Counted  bool // requests Page.Total
 }
 
 // Page is one page of executions, newest first. Next is "" on the last page.
 type Page struct {
 	Executions []Execution
+	Runs       map[uuid.UUID]int // by sweep, the number of runs that match; nil without Filter.BySweep or if all of them do
 	Next       string
 	Total      int // of all pages, with Filter.Counted
 }
@@ -102,7 +104,7 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 	limit = min(limit, maxPage)
 	params := db.ListExecutionsParams{
 		ProjectID: subject.ProjectID, Statuses: make([]string, 0, len(f.Status)), MaxRows: int32(limit) + 1, Skipped: int32(f.Offset), //nolint:gosec // bounded by the caller
-		Submitters: []uuid.UUID{}, Waiting: f.Waiting, Asking: f.AwaitingApproval, Purpose: f.purpose(),
+		Submitters: []uuid.UUID{}, Waiting: f.Waiting, Approval: string(f.Approval), Purpose: f.purpose(),
 	}
 	for _, st := range f.Status {
 		params.Statuses = append(params.Statuses, string(st))
@@ -112,6 +114,15 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 		return Page{}, err
 	}
 	params.Least, params.Beyond = floorOf(f.From), floorOf(f.To)
+	if f.BySweep && text.pattern == nil {
+		has, err := q.queries.HasInputSweeps(ctx, params.ProjectID)
+		if err != nil {
+			return Page{}, fmt.Errorf("find sweeps: %w", err)
+		}
+		if has {
+			return q.bySweep(ctx, params, limit)
+		}
+	}
 	rows, err := q.rowsOf(ctx, params, text)
 	if err != nil {
 		return Page{}, fmt.Errorf("list executions: %w", err)
@@ -138,7 +149,7 @@ func (q *Reader) List(ctx context.Context, f Filter) (Page, error) {
 func (q *Reader) count(ctx context.Context, p db.ListExecutionsParams, t textFilter) (int, error) {
 	n, err := q.queries.CountExecutions(ctx, db.CountExecutionsParams{
 		ProjectID: p.ProjectID, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, NamePattern: t.pattern,
-		NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most, Waiting: p.Waiting, Asking: p.Asking, Purpose: p.Purpose,
+		NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most, Waiting: p.Waiting, Approval: p.Approval, Purpose: p.Purpose,
 		Least: p.Least, Beyond: p.Beyond,
 	})
 	if err != nil {
@@ -162,7 +173,7 @@ func (q *Reader) rowsOf(ctx context.Context, p db.ListExecutionsParams, t textFi
 		return q.queries.ListExecutions(ctx, p)
 	}
 	return q.queries.ListExecutionsWithText(ctx, db.ListExecutionsWithTextParams{
-		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, Waiting: p.Waiting, Asking: p.Asking, Purpose: p.Purpose,
+		ProjectID: p.ProjectID, Before: p.Before, WorkflowID: p.WorkflowID, Statuses: p.Statuses, Submitters: p.Submitters, Waiting: p.Waiting, Approval: p.Approval, Purpose: p.Purpose,
 		Least: p.Least, Beyond: p.Beyond, NamePattern: *t.pattern, NamedWorkflows: t.workflows, ShortIds: t.ids, IDLeast: t.least, IDMost: t.most,
 		BranchRows: p.MaxRows + p.Skipped, Skipped: p.Skipped, MaxRows: p.MaxRows,
 	})

@@ -145,6 +145,7 @@ type Execution struct {
 	Name                string
 	Status              State
 	Purpose             Purpose
+	AwaitsApproval      bool // it is RUNNING, and only waits for the answers of users
 	Inputs              map[string]any
 	Outputs             map[string]any
 	Reason              *Reason // why it is still PENDING, when a limit blocks it
@@ -158,7 +159,8 @@ type Execution struct {
 	Counts              Counts
 	Levels              int
 	LevelsDone          int
-	CurrentNodes        []string // some of the active ones; Get sets it
+	CurrentNodes        []string   // some of the active ones; Get sets it
+	SweepID             *uuid.UUID // the sweep whose run it is
 	RelaunchOf          *uuid.UUID
 	ResumeOf            *uuid.UUID   // the execution that it resumes
 	ResumeFrom          string       // the node from which it resumes; "": the first failures
