@@ -50,7 +50,6 @@ func TestRulesReadOtherFields(t *testing.T) {
 		"hidden and its default":    {`{"kind": "svc", "kernel": "linear", "gamma": 0.5}`, nil, `{"batch":2,"depth":null,"gamma":0.5,"kernel":"linear","kind":"svc","metric":"gini","rows":10}`},
 		"hidden behind a hidden":    {`{"kind": "forest", "depth": 3}`, nil, `{"batch":2,"depth":3,"gamma":0.5,"kernel":null,"kind":"forest","metric":"gini","rows":10}`},
 		"required by another":       {`{"kind": "forest"}`, map[string]string{"depth": "A value is required."}, ""},
-		"required and null":         {`{"kind": "forest", "depth": null}`, map[string]string{"depth": "A value is required. Enter a whole number."}, ""},
 		"a bound of another":        {`{"kind": "svc", "kernel": "rbf", "batch": 6}`, map[string]string{"batch": "6 is more than 5, the limit with these values (inputs.rows / 2)."}, ""},
 		"the smallest":              {`{"kind": "svc", "kernel": "rbf", "batch": 1}`, map[string]string{"batch": "1 is less than 2"}, ""},
 		"options of another":        {`{"kind": "forest", "depth": 3, "metric": "hinge"}`, map[string]string{"metric": `Choose gini, entropy.`}, ""},
