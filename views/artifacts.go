@@ -32,7 +32,7 @@ type Artifact struct {
 	Description string
 	Facts       []ui.Fact
 	Metadata    []ui.Fact
-	LaunchHint  string // how to use it as an input
+	Python      string // the code that reads it
 	Preview     Preview
 	Siblings    []ArtifactRow // other artifacts of the same node
 	Lineage     []LineageStep
