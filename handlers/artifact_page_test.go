@@ -3,6 +3,7 @@ package handlers_test
 import (
 	"html"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -46,4 +47,18 @@ func TestATableRoundsItsNumbers(t *testing.T) {
 	require.Contains(t, got.body, `<td class="num" title="0.0005002501250625312">0.00050025</td>`)
 	require.Contains(t, got.body, `<td class="num">0.25</td>`)
 	require.Contains(t, got.body, "1.7645912345e+09")
+}
+
+// TestAFailedExecutionSaysOnceThatItHasNoOutputs instead of once per output.
+func TestAFailedExecutionSaysOnceThatItHasNoOutputs(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.register(t, "name: digits.fit\nversion: 1.0.0\noutputs:\n  - {name: accuracy, type: Float, from: fit.accuracy}\n  - {name: loss, type: Float, from: fit.loss}\noperators:\n  - {name: fit, type: shell, code: {script: \"false\"}, outputs: [{name: accuracy, type: Float}, {name: loss, type: Float}]}\n")
+	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "digits.fit", Inputs: map[string]any{}})
+	require.NoError(t, err)
+	_, err = b.pool.Exec(b.ctx, `UPDATE executions SET status = 'FAILED', started_at = now(), finished_at = now() WHERE id = $1`, e.ID)
+	require.NoError(t, err)
+	got := b.member.get(t, "/executions/"+e.ID.String())
+	require.Equal(t, http.StatusOK, got.status)
+	require.Equal(t, 1, strings.Count(got.body, "the execution did not succeed"))
 }
