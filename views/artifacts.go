@@ -83,6 +83,7 @@ type RegisterArtifact struct {
 type RegisterField struct {
 	Name, Label, Help, Value, Error string
 	Required                        bool
+	Offers                          []ui.Option // values that the browser suggests
 }
 
 // Describes are the elements that describe the field.

@@ -195,7 +195,10 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, a art
 	m.Python = pythonOf(a)
 	m.Preview = h.previewOf(r, a, r.URL.Query())
 	m.Register = registerForm(ctx, a, r.PostForm, refused)
-	var err error
+	err := h.offerNames(ctx, &m.Register, typeregistry.Kind(a.Kind))
+	if err != nil {
+		return err
+	}
 	if m.Lineage, err = h.lineage(ctx, clock, a); err != nil {
 		return err
 	}
