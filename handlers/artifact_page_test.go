@@ -56,7 +56,7 @@ func TestAFailedExecutionSaysOnceThatItHasNoOutputs(t *testing.T) {
 	b.register(t, "name: digits.fit\nversion: 1.0.0\noutputs:\n  - {name: accuracy, type: Float, from: fit.accuracy}\n  - {name: loss, type: Float, from: fit.loss}\noperators:\n  - {name: fit, type: shell, code: {script: \"false\"}, outputs: [{name: accuracy, type: Float}, {name: loss, type: Float}]}\n")
 	e, _, err := b.executions.Launches.Launch(b.ctx, execution.LaunchRequest{Workflow: "digits.fit", Inputs: map[string]any{}})
 	require.NoError(t, err)
-	_, err = b.pool.Exec(b.ctx, `UPDATE executions SET status = 'FAILED', started_at = now(), finished_at = now() WHERE id = $1`, e.ID)
+	_, err = b.pool.Exec(b.ctx, `UPDATE executions SET status = 'FAILED', started_at = now(), finished_at = now(), pending = 0, ready = 0, queued = 0, running = 0, retrying = 0, failed = total WHERE id = $1`, e.ID)
 	require.NoError(t, err)
 	got := b.member.get(t, "/executions/"+e.ID.String())
 	require.Equal(t, http.StatusOK, got.status)
