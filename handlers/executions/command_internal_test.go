@@ -12,8 +12,8 @@ import (
 	"github.com/flowforge/flowforge/handlers/label"
 )
 
-// TestThePageOfAnApprovalAsksItsQuestion: the question is the heading, unless it is long.
-func TestThePageOfAnApprovalAsksItsQuestion(t *testing.T) {
+// TestTheHeadingOfAnApproval: it is the question, unless the question is long.
+func TestTheHeadingOfAnApproval(t *testing.T) {
 	t.Parallel()
 	c := &nodeCommand{name: "answer", text: commandTexts()["answer"]}
 	c.e = query.Execution{ID: uuid.New(), WorkflowName: "digits.train"}

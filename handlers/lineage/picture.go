@@ -232,7 +232,7 @@ func (p *picture) relation(e graph.Edge, other lineage.Item, from bool) string {
 	words, name := label.RelationWords(e), p.name(other)
 	switch {
 	case e.Relation == graph.Output && !from:
-		return words // the node is one row, and the artifact of this name is another
+		return words // the artifact has its own row
 	case e.Relation == graph.Registered && from:
 		return "registered from " + name
 	case e.Relation == graph.Registered || e.Relation == graph.SameBytes || e.Relation == graph.After:
