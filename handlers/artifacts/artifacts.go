@@ -214,8 +214,8 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, a art
 	return web.Render(w, r, status, views.ArtifactPage(m))
 }
 
-// pythonOf is the code that reads an artifact: its value if its file name has the extension of a known
-// format, otherwise the path of the file.
+// pythonOf is the code that reads an artifact: its value if its file name has the extension of a
+// known format, otherwise the path of the file.
 func pythonOf(a artifact.Artifact) string {
 	if a.ExecutionID == uuid.Nil {
 		return ""

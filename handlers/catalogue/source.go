@@ -120,8 +120,8 @@ func showSignature(m *views.Workflow, written workflow.Annotations) {
 	m.Returns = ui.Short(written.Returns, 300)
 }
 
-// typeOf is the annotation of a parameter without what only its form shows, such as its label and its
-// section: Annotated[int, Range(1, 9), Label("Runs")] is Annotated[int, Range(1, 9)].
+// typeOf is the annotation of a parameter without what only its form shows, such as its label and
+// its section: Annotated[int, Range(1, 9), Label("Runs")] is Annotated[int, Range(1, 9)].
 func typeOf(annotation string) string {
 	list, found := strings.CutPrefix(annotation, "Annotated[")
 	if !found || !strings.HasSuffix(list, "]") {

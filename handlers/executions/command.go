@@ -187,8 +187,8 @@ func (c *nodeCommand) isPossible(command execution.Command) bool {
 // headingShown is the length up to which the question of an approval is the heading of its page.
 const headingShown = 120
 
-// words are the heading and the lead of the page. For an approval, they are its question, which has the values
-// of its tags.
+// words are the heading and the lead of the page. For an approval, they are its question, which has
+// the values of its tags.
 func (c *nodeCommand) words(title string) (heading, lead string) {
 	if c.name != "answer" || c.node.Operator.Approval.Message == "" || c.node.Reason == nil {
 		return title, c.text.lead

@@ -68,8 +68,8 @@ function fit(state, smallest) {
   resize(state, Math.max(smallest, Math.min(1, whole)));
 }
 
-// fitAround shows the whole drawing if it stays legible, or else the current box and the columns next
-// to it.
+// fitAround shows the whole drawing if it stays legible, or else the current box and the columns
+// next to it.
 function fitAround(state) {
   const { frame, svg, size } = state, current = svg.querySelector(".node[aria-current] .node-box")?.getBBox();
   if (!current || !frame.clientWidth) return;
