@@ -182,7 +182,7 @@ SELECT id, project_id, kind, name, version, description, format, framework, tags
 WHERE project_id = $1 AND kind = $2 AND id < $3
     AND ($4::text = '' OR format = '' OR format = $4)
     AND ($5::text = '' OR framework = '' OR framework = $5)
-    AND ($6::text = '' OR name ILIKE '%' || $6 || '%' OR description ILIKE '%' || $6 || '%' OR EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE tag ILIKE $6))
+    AND ($6::text = '' OR name || '@' || version ILIKE '%' || $6 || '%' OR description ILIKE '%' || $6 || '%' OR EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE tag ILIKE $6))
     AND ($7::text = '' OR coalesce(jsonb_path_match(
         jsonb_build_object('name', name, 'version', version, 'format', format, 'framework', framework, 'user', created_by, 'tag', tags,
             'created', extract(epoch FROM created_at), 'metadata', coalesce(facts -> 'metadata', '{}') || coalesce(facts -> 'metrics', '{}')),

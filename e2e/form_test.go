@@ -61,6 +61,10 @@ func TestFormWithScript(t *testing.T) {
 	click(t, page.GetByRole("option", playwright.PageGetByRoleOptions{Name: "letters@3"}))
 	hasValue(t, input(page, "data"), "letters@3")
 	holds(t, page.Locator(`[data-preview]`).First(), "1 column does not match")
+	require.NoError(t, input(page, "data").Blur())
+	click(t, input(page, "data")) // offers the other entries, too
+	visible(t, page.GetByRole("option", playwright.PageGetByRoleOptions{Name: "uci-digits@1"}))
+	require.NoError(t, input(page, "data").Press("Escape"))
 
 	click(t, pressable(page, "$add", "inputs.layers"))
 	require.NoError(t, expect().Locator(input(page, "layers.1.width")).ToBeFocused())

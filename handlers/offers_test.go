@@ -22,10 +22,12 @@ func TestTypeaheadAndPreview(t *testing.T) {
 	t.Parallel()
 	b := setupLaunch(t)
 	typ := url.QueryEscape("Dataset(columns=[label: Integer, image: Tensor])")
-	doc := b.get(t, "/typeahead?q=dig&type="+typ)
-	options := formtest.Find(doc, func(n *html.Node) bool { return formtest.Attr(n, "role") == "option" })
-	require.Len(t, options, 1)
-	require.Equal(t, "digits@1", formtest.Attr(options[0], "data-value"))
+	for _, query := range []string{"dig", "digits@1", "its@"} {
+		doc := b.get(t, "/typeahead?q="+query+"&type="+typ)
+		options := formtest.Find(doc, func(n *html.Node) bool { return formtest.Attr(n, "role") == "option" })
+		require.Len(t, options, 1, query)
+		require.Equal(t, "digits@1", formtest.Attr(options[0], "data-value"))
+	}
 	text := formtest.Text(b.get(t, "/typeahead/preview?ref=digits@1&type="+typ))
 	require.Contains(t, text, "1,797 rows")
 	require.Contains(t, text, "1 column does not match")

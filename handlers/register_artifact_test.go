@@ -35,6 +35,7 @@ func TestARefusedRegistrationKeepsWhatWasTyped(t *testing.T) {
 	taken := b.member.submit(t, page+"/register", "name", "net", "version", "2")
 	require.Equal(t, http.StatusConflict, taken.status)
 	require.Contains(t, taken.body, "already registered with different content")
+	require.Contains(t, taken.body, `<option value="net">newest version 2</option>`, "the form suggests registered names")
 
 	compared := b.member.get(t, "/models/net?version=2&against=1").body
 	require.Contains(t, compared, "2 against 1")

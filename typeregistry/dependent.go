@@ -78,7 +78,9 @@ func (s Schema) normalizeDependent(c *checker, values map[string]any) (map[strin
 		case state.Hidden:
 			out[f.Name] = f.hidden(one, given)
 		default:
-			f.Required = f.Required || state.Required
+			if state.Required {
+				f = f.requiredByRule()
+			}
 			out[f.Name] = f.normalize(one, f.Name, given, ok)
 			if len(one.problems) == 0 && out[f.Name] != nil {
 				state.check(one, f, out[f.Name])
@@ -102,6 +104,15 @@ func (s Schema) normalizeDependent(c *checker, values map[string]any) (map[strin
 		}
 	}
 	return out, states
+}
+
+// requiredByRule is f while its rule requires a value: null is not one.
+func (f Field) requiredByRule() Field {
+	f.Required = true
+	if f.Type.Kind == KindOptional {
+		f.Type = f.Type.Elem
+	}
+	return f
 }
 
 // hidden is the value of a field that does not apply: its default. Another value is refused,

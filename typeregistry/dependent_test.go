@@ -74,6 +74,20 @@ func TestRulesReadOtherFields(t *testing.T) {
 	}
 }
 
+func TestARuleThatRequiresAValueRefusesNull(t *testing.T) {
+	t.Parallel()
+	schema := dependent(t,
+		map[string]any{"name": "kind", "type": "Enum(svc, forest)"},
+		map[string]any{"name": "depth", "type": "Optional<Integer(min=1, max=50)>", "required_if": `kind == "forest"`})
+	for _, values := range []map[string]any{{"kind": "forest"}, {"kind": "forest", "depth": nil}} {
+		_, problems := schema.CheckAll(values, Env{})
+		require.Equal(t, []Problem{{"depth", "A value is required. Enter 1 to 50."}}, problems, values)
+	}
+	out, problems := schema.CheckAll(map[string]any{"kind": "svc", "depth": nil}, Env{})
+	require.Empty(t, problems)
+	require.Equal(t, map[string]any{"kind": "svc", "depth": nil}, out)
+}
+
 func TestHiddenValuesAreNotSent(t *testing.T) {
 	t.Parallel()
 	values, problems := svc(t).WithoutHidden(map[string]any{"kind": "forest", "kernel": "rbf", "gamma": "many"}, []Problem{{Path: "gamma", Message: "x"}, {Path: "rows", Message: "y"}}, Env{})

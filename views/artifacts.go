@@ -32,6 +32,7 @@ type Artifact struct {
 	Description string
 	Facts       []ui.Fact
 	Metadata    []ui.Fact
+	Python      string // the code that reads it
 	Preview     Preview
 	Siblings    []ArtifactRow // other artifacts of the same node
 	Lineage     []LineageStep
@@ -82,6 +83,7 @@ type RegisterArtifact struct {
 type RegisterField struct {
 	Name, Label, Help, Value, Error string
 	Required                        bool
+	Offers                          []ui.Option // values that the browser suggests
 }
 
 // Describes are the elements that describe the field.

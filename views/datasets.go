@@ -32,6 +32,7 @@ type Dataset struct {
 	Choose              []ui.Option // versions
 	Against             []ui.Option // versions that this one can be compared with
 	FormURL             string      // of the page
+	Python              string      // the code that reads the version, or ""
 	By                  string
 	At                  ui.Moment
 	MadeBy, MadeByURL   string

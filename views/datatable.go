@@ -38,8 +38,9 @@ type DataColumn struct {
 
 // DataCell is one value.
 type DataCell struct {
-	Text string
-	Null bool
+	Text  string
+	Exact string // all digits of a rounded number
+	Null  bool
 }
 
 // ColumnStatistics describe the values of one column.

@@ -164,7 +164,10 @@ type ChartKey struct {
 }
 
 // Outputs are the outputs of the execution.
-type Outputs struct{ Values []Value }
+type Outputs struct {
+	None   string // why an ended execution has no outputs, or ""
+	Values []Value
+}
 
 // ExecutionArtifacts is the table of artifacts.
 type ExecutionArtifacts struct {

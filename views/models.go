@@ -33,6 +33,7 @@ type Model struct {
 	Failed     string // why a change was refused, or ""
 	Done       string // what was just done, or ""
 	Chosen     ModelVersion
+	Python     string // the code that reads the chosen version
 	Compared   ModelComparison
 	Signature  []ModelTensor
 	Changes    []string // of the signature

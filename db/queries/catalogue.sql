@@ -15,7 +15,7 @@ SELECT * FROM catalogue_entries
 WHERE project_id = @project_id AND kind = @kind AND id < @before
     AND (@format::text = '' OR format = '' OR format = @format)
     AND (@framework::text = '' OR framework = '' OR framework = @framework)
-    AND (@query::text = '' OR name ILIKE '%' || @query || '%' OR description ILIKE '%' || @query || '%' OR EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE tag ILIKE @query))
+    AND (@query::text = '' OR name || '@' || version ILIKE '%' || @query || '%' OR description ILIKE '%' || @query || '%' OR EXISTS (SELECT 1 FROM unnest(tags) AS tag WHERE tag ILIKE @query))
     AND (@condition::text = '' OR coalesce(jsonb_path_match(
         jsonb_build_object('name', name, 'version', version, 'format', format, 'framework', framework, 'user', created_by, 'tag', tags,
             'created', extract(epoch FROM created_at), 'metadata', coalesce(facts -> 'metadata', '{}') || coalesce(facts -> 'metrics', '{}')),

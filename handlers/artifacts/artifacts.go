@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -191,9 +192,13 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, a art
 		{Name: "File name", Value: cmp.Or(a.Filename, "none")},
 	}
 	m.Metadata = metadataFacts(a.Metadata)
+	m.Python = pythonOf(a)
 	m.Preview = h.previewOf(r, a, r.URL.Query())
 	m.Register = registerForm(ctx, a, r.PostForm, refused)
-	var err error
+	err := h.offerNames(ctx, &m.Register, typeregistry.Kind(a.Kind))
+	if err != nil {
+		return err
+	}
 	if m.Lineage, err = h.lineage(ctx, clock, a); err != nil {
 		return err
 	}
@@ -207,6 +212,20 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, a art
 		}
 	}
 	return web.Render(w, r, status, views.ArtifactPage(m))
+}
+
+// pythonOf is the code that reads an artifact: its value if its file name has the extension of a
+// known format, otherwise the path of the file.
+func pythonOf(a artifact.Artifact) string {
+	if a.ExecutionID == uuid.Nil {
+		return ""
+	}
+	name, read := "path", ".path"
+	loaded := []string{".json", ".csv", ".tsv", ".parquet", ".arrow", ".feather", ".npz", ".npy", ".pt", ".pth"}
+	if a.Kind == string(typeregistry.KindReport) || slices.Contains(loaded, strings.ToLower(path.Ext(a.Filename))) {
+		name, read = "value", ".load()"
+	}
+	return fmt.Sprintf("import flowforge\n\nrun = flowforge.Run(%q)\n%s = run.artifacts[%q]%s\n", a.ExecutionID.String(), name, a.Node+"."+a.Name, read)
 }
 
 func metadataFacts(metadata map[string]any) []ui.Fact {

@@ -12,6 +12,7 @@ import (
 	"github.com/flowforge/flowforge/data/catalogue"
 	"github.com/flowforge/flowforge/typeregistry"
 	"github.com/flowforge/flowforge/views"
+	"github.com/flowforge/flowforge/views/ui"
 	"github.com/flowforge/flowforge/web"
 )
 
@@ -47,6 +48,27 @@ func registerForm(ctx context.Context, a artifact.Artifact, sent url.Values, ref
 		form.Fields[1].Error = form.Failed
 	}
 	return form
+}
+
+// offeredNames is how many entries of the catalogue are read for the names that the form suggests.
+const offeredNames = 100
+
+// offerNames suggests the registered names, with their newest versions.
+func (h *Pages) offerNames(ctx context.Context, form *views.RegisterArtifact, kind typeregistry.Kind) error {
+	if form.URL == "" {
+		return nil
+	}
+	entries, err := h.Catalogue.Search(ctx, catalogue.Filter{Kind: kind, Limit: offeredNames})
+	if err != nil {
+		return err
+	}
+	name := &form.Fields[0]
+	for _, e := range entries {
+		if e.ArtifactID == nil && !slices.ContainsFunc(name.Offers, func(o ui.Option) bool { return o.Value == e.Name }) {
+			name.Offers = append(name.Offers, ui.Option{Value: e.Name, Name: "newest version " + e.Version})
+		}
+	}
+	return nil
 }
 
 // register registers an artifact as a version of a model or a dataset.

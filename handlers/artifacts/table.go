@@ -3,6 +3,7 @@ package artifacts
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -143,7 +144,7 @@ func (p tablePage) model() *views.DataTable {
 	for _, row := range p.t.Rows {
 		cells := make([]views.DataCell, len(row))
 		for i, v := range row {
-			cells[i] = views.DataCell{Text: ui.Short(preview.Text(v), cellRunes), Null: v == nil}
+			cells[i] = dataCell(p.t.Columns[p.t.Shown[i]].Type, v)
 		}
 		m.Rows = append(m.Rows, cells)
 	}
@@ -230,7 +231,7 @@ func columnStatistics(c preview.Column, s preview.Summary) views.ColumnStatistic
 		Min: extreme(s.Min), Max: extreme(s.Max), Mean: "–",
 	}
 	if s.More {
-		out.Distinct = "More than " + units.Number(preview.MaxDistinct)
+		out.Distinct = "> " + units.Number(preview.MaxDistinct)
 	}
 	if c.Type.Numeric() && s.Count > s.Other {
 		out.Mean = figure(s.Mean)
@@ -274,3 +275,22 @@ func extreme(v any) string {
 
 // figure is a number with six significant digits.
 func figure(n float64) string { return strconv.FormatFloat(n, 'g', 6, 64) }
+
+// roundedBelow is the size of numbers that are rounded: larger ones can be times or keys.
+const roundedBelow = 1e6
+
+// dataCell is a value of a column. A number with more than six significant digits is rounded.
+func dataCell(t preview.Type, v any) views.DataCell {
+	cell := views.DataCell{Text: ui.Short(preview.Text(v), cellRunes), Null: v == nil}
+	if t != preview.Float {
+		return cell
+	}
+	f, err := strconv.ParseFloat(cell.Text, 64)
+	if err != nil || math.Abs(f) >= roundedBelow {
+		return cell
+	}
+	if short := strconv.FormatFloat(f, 'g', 6, 64); len(short) < len(cell.Text) {
+		cell.Text, cell.Exact = short, cell.Text
+	}
+	return cell
+}

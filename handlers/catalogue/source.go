@@ -115,9 +115,55 @@ func (h *Pages) showFunction(ctx context.Context, m *views.Workflow, ref string,
 // showSignature adds the annotations to the inputs.
 func showSignature(m *views.Workflow, written workflow.Annotations) {
 	for i := range m.Inputs {
-		m.Inputs[i].Annotation = ui.Short(written.Parameters[m.Inputs[i].Name], 300)
+		m.Inputs[i].Annotation = ui.Short(typeOf(written.Parameters[m.Inputs[i].Name]), 300)
 	}
 	m.Returns = ui.Short(written.Returns, 300)
+}
+
+// typeOf is the annotation of a parameter without what only its form shows, such as its label and
+// its section: Annotated[int, Range(1, 9), Label("Runs")] is Annotated[int, Range(1, 9)].
+func typeOf(annotation string) string {
+	list, found := strings.CutPrefix(annotation, "Annotated[")
+	if !found || !strings.HasSuffix(list, "]") {
+		return annotation
+	}
+	parts := splitArguments(strings.TrimSuffix(list, "]"))
+	kept := slices.DeleteFunc(parts, func(part string) bool {
+		name, _, _ := strings.Cut(part, "(")
+		name = name[strings.LastIndexByte(name, '.')+1:]
+		return strings.HasPrefix(part, `"`) || strings.HasPrefix(part, "'") ||
+			slices.Contains([]string{"Label", "Help", "Placeholder", "Section", "Order", "Advanced", "Hidden"}, name)
+	})
+	if len(kept) == 1 {
+		return kept[0]
+	}
+	return "Annotated[" + strings.Join(kept, ", ") + "]"
+}
+
+// splitArguments splits Python arguments at the commas outside brackets and strings.
+func splitArguments(text string) []string {
+	var parts []string
+	depth, start, quote := 0, 0, byte(0)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0:
+			depth--
+		case c == ',' && depth == 0:
+			parts = append(parts, strings.TrimSpace(text[start:i]))
+			start = i + 1
+		}
+	}
+	return append(parts, strings.TrimSpace(text[start:]))
 }
 
 // codePackage sends a file of the code package of a version, or without file the whole package.

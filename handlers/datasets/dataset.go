@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -143,6 +144,9 @@ func (x *shown) against() []ui.Option {
 func (x *shown) links(m *views.Dataset) {
 	e := x.change.Now
 	m.Links = []ui.Action{{Name: "Lineage", Icon: "flow", URL: x.lineage()}}
+	if x.kind == typeregistry.KindDataset {
+		m.Python = fmt.Sprintf("import flowforge\n\ndata = flowforge.dataset(%q).load()\n", e.Ref())
+	}
 	if e.Blob != nil {
 		shelf := "/api/v1/datasets/"
 		if x.kind == typeregistry.KindFeatureSet {

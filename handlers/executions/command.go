@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -183,19 +184,34 @@ func (c *nodeCommand) isPossible(command execution.Command) bool {
 	return false
 }
 
+// headingShown is the length up to which the question of an approval is the heading of its page.
+const headingShown = 120
+
+// words are the heading and the lead of the page. For an approval, they are its question, which has
+// the values of its tags.
+func (c *nodeCommand) words(title string) (heading, lead string) {
+	if c.name != "answer" || c.node.Operator.Approval.Message == "" || c.node.Reason == nil {
+		return title, c.text.lead
+	}
+	of := fmt.Sprintf("%s of %s %s, launched by %s", c.node.Name, label.ExecutionTitle(c.e), label.ShortID(c.e.ID), c.e.SubmittedBy.Name)
+	question := c.node.Reason.Message
+	if utf8.RuneCountInString(question) > headingShown {
+		return title, question
+	}
+	return question, of
+}
+
 func (h *Pages) renderCommand(w http.ResponseWriter, r *http.Request, status int, c *nodeCommand) error {
 	form, err := h.Forms.Draw(r, forms.Config{Schema: c.schema(), Values: c.values, Problems: c.found})
 	if err != nil {
 		return err
 	}
 	id, node := c.e.ID.String(), c.node.Name
-	heading, lead := fmt.Sprintf(c.text.title, node), c.text.lead
-	if c.name == "answer" && c.node.Operator.Approval.Message != "" && c.node.Reason != nil {
-		lead = c.node.Reason.Message // the message with the values of its tags
-	}
+	title := fmt.Sprintf(c.text.title, node)
+	heading, lead := c.words(title)
 	back := views.NodeURL(id, node)
 	page := views.CommandPage{
-		Page: h.Page.Base(r, heading, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()},
+		Page: h.Page.Base(r, title, views.SectionExecutions, views.Crumb{Name: "Executions", URL: views.ExecutionsURL()},
 			views.Crumb{Name: label.ExecutionTitle(c.e) + " " + label.ShortID(c.e.ID), URL: views.ExecutionURL(id)}, views.Crumb{Name: node, URL: back}),
 		Heading: heading, Lead: lead, URL: views.NodeCommandURL(id, node, c.name), Back: back, Fields: form.Controls(), Form: form,
 		Failed: c.failed, Reason: c.values.Get("$reason"), Answers: c.text.answers, Danger: c.text.danger,

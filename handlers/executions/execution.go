@@ -199,6 +199,10 @@ func (x *executionView) inputs(ctx context.Context) []views.Value {
 // outputs are the results, or the operators that will produce them.
 func (x *executionView) outputs(ctx context.Context) views.Outputs {
 	var o views.Outputs
+	if x.Status.Ended() && x.Status != query.Succeeded && len(x.Outputs) == 0 && len(x.version.Definition.Outputs) > 0 {
+		o.None = "No outputs: the execution did not succeed."
+		return o
+	}
 	for _, out := range x.version.Definition.Outputs {
 		if v, ok := x.Outputs[out.Name]; ok {
 			o.Values = append(o.Values, valueOf(out.Name, out.Type, v))

@@ -110,7 +110,10 @@ func (x *executionView) timelineRow(n query.Node, end time.Time) chart.Row {
 	case len(tries) == 0 && resultOf(n) != "":
 		row.Note = resultOf(n)
 	case len(tries) == 0 && n.StartedAt != nil:
-		row.Spans = append(row.Spans, chart.Span{State: string(n.State), From: *n.StartedAt, To: until(n.FinishedAt), Title: n.Name + ": " + units.Duration(nodeTook(x.clock.Now, n))})
+		row.Spans = append(row.Spans, chart.Span{
+			State: shownState(n), From: *n.StartedAt, To: until(n.FinishedAt),
+			Title: fmt.Sprintf("%s: %s, %s", n.Name, ui.Word(shownState(n)), units.Duration(nodeTook(x.clock.Now, n))),
+		})
 	case (n.State == dag.Ready || n.State == dag.Queued || n.State == dag.Retrying) && n.ReadyAt != nil && len(row.Spans) == 0:
 		row.Spans = append(row.Spans, chart.Span{From: *n.ReadyAt, To: end, Title: n.Name + " waits"})
 	case len(row.Spans) == 0:

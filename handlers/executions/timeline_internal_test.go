@@ -2,6 +2,7 @@ package executions
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,4 +21,16 @@ func TestASkippedNodeHasOneName(t *testing.T) {
 		require.Equal(t, "Skipped", ui.Word(shownState(n)))
 		require.Equal(t, "SKIPPED", stateCounts(query.ChildCounts{n.State: 1}, nil)[0].State)
 	}
+}
+
+// TestTheTimelineOfAnApproval has the state that the rest of the page shows.
+func TestTheTimelineOfAnApproval(t *testing.T) {
+	t.Parallel()
+	started := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
+	n := query.Node{Name: "publish", State: dag.Running, StartedAt: &started, Reason: &query.Reason{Code: execution.ReasonApproval}}
+	x := &executionView{snapshot: &snapshot{clock: ui.Clock{Now: started.Add(time.Minute)}}}
+	spans := x.timelineRow(n, x.clock.Now).Spans
+	require.Len(t, spans, 1)
+	require.Equal(t, ui.AwaitingApproval, spans[0].State)
+	require.Equal(t, "publish: Awaiting approval, 1 min", spans[0].Title)
 }

@@ -25,6 +25,9 @@ func (x *nodeView) usage(ctx context.Context) views.Usage {
 		u.Problem = "The metric store is not responding. No data is lost: values are kept on disk and appear when it is back."
 		return u
 	}
+	if x.node.State.Ended() && !slices.ContainsFunc(series, func(s telemetry.Series) bool { return len(s.Points) > 1 }) {
+		return u // one sample can be the moment of the start
+	}
 	o := metricOptions{time: true, zero: true, zone: x.clock.Zone}
 	for _, kind := range usageKinds() {
 		if curves := kind.curves(series); len(curves) > 0 {
@@ -39,7 +42,7 @@ func usageExplains(d query.NodeDetail) string {
 		return "Did not run."
 	}
 	if d.State.Ended() {
-		return "Too short to be sampled (every 10 s)."
+		return "Too short to plot: usage is sampled every 10 s. The attempts show their CPU time and peak memory."
 	}
 	return "Resource usage is measured every 10 s while the node runs."
 }

@@ -153,9 +153,9 @@ func (p *picture) facts() []ui.Fact {
 
 // side lists the neighbours of the focus.
 func (p *picture) side(d graph.Direction) views.LineageSide {
-	s, more := views.LineageSide{Title: "Made from", None: "No recorded sources."}, p.lineage.Focus.Before
+	s, more := views.LineageSide{Title: "Upstream", None: "No recorded sources."}, p.lineage.Focus.Before
 	if d == graph.Down {
-		s, more = views.LineageSide{Title: "Used for", None: "Nothing was made from it."}, p.lineage.Focus.After
+		s, more = views.LineageSide{Title: "Downstream", None: "Not used yet."}, p.lineage.Focus.After
 	}
 	for _, e := range p.lineage.Edges {
 		other, at := e.From, e.To

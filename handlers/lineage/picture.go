@@ -83,7 +83,7 @@ func icon(i lineage.Item) string {
 	case lineage.KindModel:
 		return "box"
 	case lineage.KindNode:
-		return "dots"
+		return "cpu"
 	case lineage.KindExecution:
 		return "runs"
 	case lineage.KindFile:
@@ -204,9 +204,9 @@ func (p *picture) rows() []views.LineageRow {
 	for _, e := range p.lineage.Edges {
 		from, to := p.item(e.From), p.item(e.To)
 		if to.Step > 0 && to.Step >= from.Step {
-			how[e.To] = append(how[e.To], label.RelationWords(e)+" "+p.relative(e, from, true))
+			how[e.To] = append(how[e.To], p.relation(e, from, true))
 		} else {
-			how[e.From] = append(how[e.From], label.RelationWords(e)+" "+p.relative(e, to, false))
+			how[e.From] = append(how[e.From], p.relation(e, to, false))
 		}
 	}
 	var rows []views.LineageRow
@@ -226,23 +226,29 @@ func (p *picture) rows() []views.LineageRow {
 	return rows
 }
 
-// relative names the other end of an edge.
-func (p *picture) relative(e graph.Edge, other lineage.Item, from bool) string {
+// relation describes an edge to the item from or to which it leads. The other end is where the edge
+// begins if from is set.
+func (p *picture) relation(e graph.Edge, other lineage.Item, from bool) string {
+	words, name := label.RelationWords(e), p.name(other)
 	switch {
-	case e.Relation == graph.Input && from, e.Relation == graph.Output && !from, e.Relation == graph.Value && from:
-		return "from " + p.name(other)
+	case e.Relation == graph.Output && !from:
+		return words // the artifact has its own row
+	case e.Relation == graph.Registered && from:
+		return "registered from " + name
 	case e.Relation == graph.Registered || e.Relation == graph.SameBytes || e.Relation == graph.After:
-		return p.name(other)
+		return words + " " + name
+	case e.Relation == graph.Output || !from:
+		return words + " of " + name
 	}
-	return "of " + p.name(other)
+	return words + " from " + name
 }
 
 func stepText(step int) string {
 	switch {
 	case step < 0:
-		return fmt.Sprintf("Before, %d", -step)
+		return units.Plural(-step, "step", "steps") + " upstream"
 	case step > 0:
-		return fmt.Sprintf("After, %d", step)
+		return units.Plural(step, "step", "steps") + " downstream"
 	}
 	return "This item"
 }

@@ -120,11 +120,19 @@ func (x *shown) comparison() views.ModelComparison {
 	for _, r := range x.compared.Metrics {
 		row := views.ModelMetric{Name: r.Name, Before: figure(r.Before), Now: figure(r.Now), Verdict: r.Verdict()}
 		if d := r.Difference(); d != nil {
-			row.Difference = fmt.Sprintf("%+.4g", *d)
+			row.Difference = difference(*d)
 		}
 		c.Rows = append(c.Rows, row)
 	}
 	return c
+}
+
+// difference is a number with its sign, and 0 without one.
+func difference(d float64) string {
+	if d == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%+.4g", d)
 }
 
 // otherComparisons are the pages that compare the artifacts and the executions of both versions.

@@ -65,7 +65,7 @@ func (h *Pages) render(w http.ResponseWriter, r *http.Request, status int, versi
 	chosen.Facts = slices.Concat([]ui.Fact{{Name: "Reference", Value: ref, Mono: true, Copy: ref}}, chosen.Facts, source)
 	m := views.Model{
 		Page: h.Page.Base(r, model.Name, views.SectionModels, views.Crumb{Name: "Models", URL: views.ModelsURL()}),
-		Name: model.Name, Versions: units.Plural(len(model.Versions), "version", "versions"), Failed: t.failed, Done: doneWords(r.URL.Query().Get("done")),
+		Name: model.Name, Python: pythonOf(model.Name, *x.version), Versions: units.Plural(len(model.Versions), "version", "versions"), Failed: t.failed, Done: doneWords(r.URL.Query().Get("done")),
 		Stages: x.stages(), Chosen: chosen, Compared: x.comparison(), Signature: x.signature(), Requests: x.requests(), Aliases: x.aliases(),
 		History: x.history(), Policy: x.policy(t), Reason: t.reason, LineageURL: views.LineageURL("model:"+ref, nil),
 	}
@@ -274,4 +274,13 @@ func (x *shown) history() []views.ModelEvent {
 		list = append(list, views.ModelEvent{Text: e.By + " " + fmt.Sprintf(words[e.Action], e.Version), Note: note, At: x.clock.Moment(e.At)})
 	}
 	return list
+}
+
+// pythonOf is the code that reads a version. The version in production is named by its stage.
+func pythonOf(name string, v registry.Version) string {
+	ref := name + "@" + v.Version
+	if v.Stage == registry.Production {
+		ref = name + "@production"
+	}
+	return fmt.Sprintf("import flowforge\n\nmodel = flowforge.model(%q).load()\n", ref)
 }

@@ -236,7 +236,7 @@ func columns(s sweep.Sweep, sort string, q url.Values) []views.SweepColumn {
 }
 
 func runRow(s sweep.Sweep, r sweep.Run) views.SweepRunRow {
-	row := views.SweepRunRow{Index: r.Index, Rank: "–", Name: runName(r), State: runState(r), Message: r.Message, Objective: "–", Step: "–", Took: "–", Hours: rounded(r.GPUHours), Best: r.Rank == 1}
+	row := views.SweepRunRow{Index: r.Index, Rank: "–", Name: runName(r), State: runState(r), Message: reasonOf(r), Objective: "–", Step: "–", Took: "–", Hours: rounded(r.GPUHours), Best: r.Rank == 1}
 	if r.ExecutionID != nil {
 		row.ExecutionID = r.ExecutionID.String()
 		row.URL = views.ExecutionURL(row.ExecutionID)
@@ -302,4 +302,13 @@ func runState(r sweep.Run) views.SweepState {
 	case sweep.RunCancelled:
 	}
 	return views.SweepState{Icon: "CANCELLED", Word: "Cancelled"}
+}
+
+// reasonOf is why a run ended, without the state that is next to it.
+func reasonOf(r sweep.Run) string {
+	reason, stopped := strings.CutPrefix(r.Message, "Stopped early: ")
+	if r.State != sweep.RunStoppedEarly || !stopped || reason == "" {
+		return r.Message
+	}
+	return strings.ToUpper(reason[:1]) + reason[1:]
 }

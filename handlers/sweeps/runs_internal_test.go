@@ -106,3 +106,11 @@ func TestResultsDoNotMoveRows(t *testing.T) {
 	require.Equal(t, []int{3, 1, 2, 4}, order)
 	require.Empty(t, orderOf(url.Values{}))
 }
+
+// TestTheReasonOfARunDoesNotRepeatItsState, which the table shows next to it.
+func TestTheReasonOfARunDoesNotRepeatItsState(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Below the median at step 2 (0.1, median of 4 other runs 0.5).",
+		reasonOf(sweep.Run{State: sweep.RunStoppedEarly, Message: "Stopped early: below the median at step 2 (0.1, median of 4 other runs 0.5)."}))
+	require.Equal(t, "x failed.", reasonOf(sweep.Run{State: sweep.RunFailed, Message: "x failed."}))
+}

@@ -68,10 +68,17 @@ function fit(state, smallest) {
   resize(state, Math.max(smallest, Math.min(1, whole)));
 }
 
-// fitAround shows the current box and the columns next to it, at a scale that stays legible.
+// fitAround shows the whole drawing if it stays legible, or else the current box and the columns
+// next to it.
 function fitAround(state) {
-  const { frame, svg } = state, current = svg.querySelector(".node[aria-current] .node-box")?.getBBox();
+  const { frame, svg, size } = state, current = svg.querySelector(".node[aria-current] .node-box")?.getBBox();
   if (!current || !frame.clientWidth) return;
+  const whole = Math.min(frame.clientWidth / size.width, frame.clientHeight / size.height);
+  if (whole >= legible) {
+    resize(state, Math.min(1, whole));
+    state.touched = true;
+    return;
+  }
   const boxes = [...svg.querySelectorAll(".node-box")].map((box) => box.getBBox());
   const before = boxes.filter((box) => box.x < current.x).map((box) => box.x), after = boxes.filter((box) => box.x > current.x).map((box) => box.x + box.width);
   const left = before.length ? Math.max(...before) : current.x, right = after.length ? Math.min(...after) : current.x + current.width;

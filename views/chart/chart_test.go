@@ -123,6 +123,16 @@ func TestTimeTicksKeepTheZone(t *testing.T) {
 	}
 }
 
+func TestTimeTicksOfAShortExecution(t *testing.T) {
+	t.Parallel()
+	a := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+	for took, want := range map[time.Duration]string{1600 * time.Millisecond: "09:00:00.5", 120 * time.Millisecond: "09:00:00.02", 6 * time.Second: "09:00:01"} {
+		if ticks := timeTicks(a, a.Add(took), 6, nil); len(ticks) < 3 || ticks[1].Text != want {
+			t.Errorf("%s: %+v", took, ticks)
+		}
+	}
+}
+
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	m := NewMatrix([]string{"cat", "dog"}, [][]float64{{9, 1}, {0, 10}})

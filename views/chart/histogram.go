@@ -13,7 +13,7 @@ type Bar struct{ X, Y, Width, Height, Title string }
 
 // Size of a histogram in pixels.
 const (
-	HistogramWidth  = 120
+	HistogramWidth  = 96
 	HistogramHeight = 28
 )
 

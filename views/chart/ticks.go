@@ -37,7 +37,9 @@ func timeTicks(a, b time.Time, n int, zone *time.Location) []timeTick {
 	if zone == nil {
 		zone = time.UTC
 	}
+	const ms = time.Millisecond
 	strides := []time.Duration{
+		10 * ms, 20 * ms, 50 * ms, 100 * ms, 200 * ms, 500 * ms,
 		time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
@@ -52,6 +54,10 @@ func timeTicks(a, b time.Time, n int, zone *time.Location) []timeTick {
 	}
 	layout := "15:04"
 	switch {
+	case stride < 100*ms:
+		layout = "15:04:05.00"
+	case stride < time.Second:
+		layout = "15:04:05.0"
 	case stride < time.Minute:
 		layout = "15:04:05"
 	case stride >= 24*time.Hour:

@@ -143,8 +143,8 @@ func artifactTable(f views.Page) views.Artifact {
 	}
 	t.Statistics = []views.ColumnStatistics{
 		{Name: "class", Type: "Integer", Count: "100,000", Nulls: "0", Distinct: "10", Min: "0", Mean: "4.5", Max: "9", Histogram: chart.NewHistogram(bins, "Histogram of class, 0 to 9")},
-		{Name: "precision", Type: "Float", Count: "99,998", Nulls: "2", Distinct: "More than 1,000", Min: "0.9", Mean: "0.94", Max: "1", Histogram: chart.NewHistogram(bins, "Histogram of precision, 0.9 to 1"), Other: "3 values are not of this type."},
-		{Name: "reader", Type: "String", Count: "100,000", Nulls: "0", Distinct: "More than 1,000", Min: "writer 0", Mean: "–", Max: "writer 2"},
+		{Name: "precision", Type: "Float", Count: "99,998", Nulls: "2", Distinct: "> 1,000", Min: "0.9", Mean: "0.94", Max: "1", Histogram: chart.NewHistogram(bins, "Histogram of precision, 0.9 to 1"), Other: "3 values are not of this type."},
+		{Name: "reader", Type: "String", Count: "100,000", Nulls: "0", Distinct: "> 1,000", Min: "writer 0", Mean: "–", Max: "writer 2"},
 		{Name: "reviewed", Type: "Date", Count: "0", Nulls: "100,000", Distinct: "0", Min: "–", Mean: "–", Max: "–"},
 	}
 	return artifact(f, 3, views.Preview{Kind: "table", Table: t, Truncated: "120,000,000 rows, 12 columns"})

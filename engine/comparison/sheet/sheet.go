@@ -186,7 +186,7 @@ func Number(v any) (float64, bool) {
 }
 
 // Text is a value on one line: texts as they are, whole numbers with all digits, other numbers in
-// their shortest form, and the rest as JSON.
+// their shortest form, references by name, and the rest as JSON.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -200,6 +200,12 @@ func Text(v any) string {
 	case json.Number:
 		if !strings.ContainsAny(v.String(), ".eE") {
 			return v.String()
+		}
+	case map[string]any:
+		for _, key := range []string{"$catalogue", "$secret", "$connection"} {
+			if name, ok := v[key].(string); ok {
+				return name
+			}
 		}
 	}
 	if f, ok := Number(v); ok {

@@ -24,7 +24,7 @@ func TestFlatten(t *testing.T) {
 		"data": map[string]any{"$catalogue": "digits@1"},
 	}))
 	want := []string{
-		`model.data={"$catalogue":"digits@1"}`, "model.layers[0].size=3", "model.layers[1]=x", "model.long=" + Text(long),
+		"model.data=digits@1", "model.layers[0].size=3", "model.layers[1]=x", "model.long=" + Text(long),
 		"model.none={}", "model.optimizer.$type=SGD", "model.optimizer.lr=0.1",
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -99,5 +99,14 @@ func TestCompare(t *testing.T) {
 	same, differing := Rest(rows)
 	if len(same) != 2 || len(differing) != 3 {
 		t.Errorf("%d same, %d differ", len(same), len(differing))
+	}
+}
+
+func TestReferencesAreShownByName(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"$catalogue", "$secret", "$connection"} {
+		if got := Text(map[string]any{key: "digits@2"}); got != "digits@2" {
+			t.Errorf("%s: %s", key, got)
+		}
 	}
 }

@@ -22,7 +22,7 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
   let timer = 0;
   let requests = 0;
   let loading = false; // the list does not show the options of the input's text yet
-  let typed = false; // since the last option was taken
+  let typed = false; // since the control got the focus, or an option was taken
   let waiting = []; // what the keys pressed while loading do
   const options = () => [...list.querySelectorAll("[role=option]:not([aria-disabled])")];
 
@@ -119,7 +119,7 @@ export function makeCombobox(input, { offer, take, delay = 0, tab = false }) {
     }
   });
   input.addEventListener("click", () => show());
-  input.addEventListener("blur", close);
+  input.addEventListener("blur", () => { typed = false; close(); });
   list.addEventListener("pointerdown", (event) => {
     event.preventDefault(); // the focus stays in the input
     const option = event.target.closest("[role=option]:not([aria-disabled])");

@@ -13,8 +13,8 @@ function completeReference(box) {
   const input = box.querySelector("input");
   makeCombobox(input, {
     delay: 150,
-    offer: async (query) => {
-      const html = await get(box.dataset.combo, { q: query });
+    offer: async (query, { typed }) => {
+      const html = await get(box.dataset.combo, { q: typed ? query : "" });
       return html === null ? null : parse(html);
     },
     take: (option) => {

@@ -59,7 +59,7 @@ export function points(view, figure) {
   function chosenColumns() {
     const { frame } = view;
     const named = (name, other) => frame.columns.find((column) => column.name === select(name)?.value) ?? other ?? frame.columns[0];
-    if (!history) return [named("x", frame.columns.find((c) => c.role === "input")), named("y", frame.columns[frame.objective])];
+    if (!history) return [named("x", frame.columns[firstInput(frame)]), named("y", frame.columns[frame.objective])];
     const orders = frame.columns.filter((c) => c.role === "order");
     return [orders.find((c) => c.name === figure.querySelector("[data-order]:checked")?.value) ?? orders[0], frame.columns[frame.objective]];
   }
@@ -67,7 +67,7 @@ export function points(view, figure) {
   // controls fills the lists of columns, and offers a logarithmic scale where it is possible.
   function controls() {
     const { frame } = view;
-    const input = frame.columns.findIndex((c) => c.role === "input");
+    const input = firstInput(frame);
     for (const [name, first] of [["x", input], ["y", frame.objective]]) {
       const list = select(name);
       if (!list) continue;
@@ -203,3 +203,9 @@ export function points(view, figure) {
 }
 
 const brief = (text, n) => text.length > n ? text.slice(0, n - 1) + "…" : text;
+
+// firstInput is the column of the first input with numbers, or of the first input.
+function firstInput({ columns }) {
+  const numbers = columns.findIndex((c) => c.role === "input" && !c.categories);
+  return numbers < 0 ? columns.findIndex((c) => c.role === "input") : numbers;
+}
