@@ -30,9 +30,10 @@ class Hint:
 
 @dataclass(frozen=True)
 class Range(Constraint):
-    """Inclusive limits for a number, date or duration.
+    """Limits for a number, date or duration.
 
-    `log` selects a logarithmic slider. `step` only sets the increment of the form control: values
+    `min` and `max` are inclusive. `exclusive_min` and `exclusive_max` are limits for a number or a
+    date that the value cannot equal. `log` selects a logarithmic slider. `step` only sets the increment of the form control: values
     between the steps are valid.
     """
 
@@ -40,9 +41,13 @@ class Range(Constraint):
     max: Optional[Bound] = None
     log: bool = False
     step: Optional[float] = None
+    exclusive_min: Optional[Bound] = None
+    exclusive_max: Optional[Bound] = None
 
     def params(self) -> Dict[str, Any]:
-        return {"min": self.min, "max": self.max, "step": self.step, "log": True if self.log else None}
+        return {
+            "min": self.min, "max": self.max, "exclusive_min": self.exclusive_min, "exclusive_max": self.exclusive_max, "step": self.step, "log": True if self.log else None,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def params(word: Any) -> Tuple[Dict[str, Any], str, Dict[str, Any]]:
     if package not in ("annotated_types", "pydantic", "typing_extensions"):
         return {}, "", {}
     found: Dict[str, Any] = {}
-    for name, mine in (("ge", "min"), ("le", "max"), ("gt", "gt"), ("lt", "lt"), ("multiple_of", "step"), ("pattern", "pattern")):
+    for name, mine in (("ge", "min"), ("le", "max"), ("gt", "exclusive_min"), ("lt", "exclusive_max"), ("multiple_of", "step"), ("pattern", "pattern")):
         value = getattr(word, name, None)
         if value is not None:
             found[mine] = value
