@@ -40,7 +40,8 @@ func TestSliders(t *testing.T) {
 	} {
 		slider, ok := forms.SliderOf(forms.New(forms.Config{Schema: schemaOf(t, field("it", expression))}).Controls()[0])
 		require.True(t, ok, expression)
-		require.Equal(t, ends, [2]string{slider.Min, slider.Max}, expression)
+		require.Equal(t, ends[0], slider.Min, expression)
+		require.Equal(t, ends[1], slider.Max, expression)
 	}
 	for _, expression := range []string{"Float(min=0)", "Integer(min=0, max=9)", "Float(min=1, max=1)"} {
 		c := forms.New(forms.Config{Schema: schemaOf(t, field("it", expression))}).Controls()[0]

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional, Union
 
-from . import _handles, _versions
+from . import _contained, _handles, _versions
 from ._api import Server, quoted
 from ._place import error
 from ._schema import JSON, Type, article
@@ -199,7 +199,7 @@ def upload(server: Server, t: Type, value: Any, name: str) -> Any:
     if t.kind == "List" and t.elem is not None and isinstance(value, (list, tuple, set, frozenset)):
         return [upload(server, t.elem, v, name) for v in value]
     if not t.blob:
-        return _encoded(t, value, name)
+        return _encoded(t, _contained.changed(t, value, lambda of, file: upload(server, of, file, name)), name)
     found = _reference(server, value)
     if found:
         return found

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import _coroutines, _handles, _results, _traceback, client
+from . import _contained, _coroutines, _handles, _results, _traceback, client
 from ._files import is_pipe
 from ._operator import Operator
 from ._schema import JSON, Type
@@ -114,33 +114,50 @@ def _decode(t: Type, value: Any, name: str, pickle: bool) -> Any:
         raise
     except Exception as err:  # the author's classes run
         raise InputError(f"input {name!r} cannot be read as `{t.shown}`: {type(err).__name__}: {err}") from err
-    _allow(found, pickle)
-    return found
+    return _contained.changed(t, found, lambda of, file: _allowed(file, pickle))
 
 
-def _allow(value: Any, pickle: bool) -> None:
-    """Let handles read pickles if the operator may."""
-    if isinstance(value, _handles.File):
-        value.allow_pickle = pickle
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            _allow(one, pickle)
+def _allowed(file: Any, pickle: bool) -> Any:
+    """Let a handle read pickles if the operator may."""
+    if isinstance(file, _handles.File):
+        file.allow_pickle = pickle
+    return file
 
 
 def _write(operator: Operator[Any, Any], result: Result, value: Any) -> None:
     if not _results.present(operator.name, result.name, result.type, value):
         return
     t = result.type.inner
-    if not t.blob:
-        client.output(result.name, _results.encode(operator.name, result.name, t, value))
-        return
-    if not operator.pickle:
-        _results.check_file(operator.name, result.name, t, value)
     folder = client.output_path(result.name).parent
+    if t.blob:
+        _write_checked(operator, result.name, t, value, folder, result.name)
+        return
+    if t.holds_blob:
+        value = _write_files(operator, result.name, t, value, folder)
+    client.output(result.name, _results.encode(operator.name, result.name, t, value))
+
+
+def _write_checked(operator: Operator[Any, Any], place: str, t: Type, value: Any, folder: Path, name: str) -> None:
+    if not operator.pickle:
+        _results.check_file(operator.name, place, t, value)
     try:
-        _write_file(t, folder, result.name, value, operator.pickle)
+        _write_file(t, folder, name, value, operator.pickle)
     except OutputError as err:
         raise OutputError(f"operator {operator.name}, {err}") from None
+
+
+def _write_files(operator: Operator[Any, Any], name: str, t: Type, value: Any, folder: Path) -> Any:
+    """Write the files in a value, and return it with their paths in the folder of the outputs, as the runner reads them."""
+    inside = folder / f".{name}.files"
+
+    def write(place: str, of: Type, file: Any) -> Any:
+        own = inside / place.rpartition(" ")[2]
+        own.mkdir(parents=True)
+        path = file.path if isinstance(file, _handles.File) and not file.has_value else file
+        _write_checked(operator, place, of, file, own, Path(path).stem if isinstance(path, os.PathLike) and not isinstance(path, _handles.File) else name)
+        return {"$path": str(next(own.iterdir()).relative_to(folder))}
+
+    return _results.with_files(operator.name, name, t, value, write)
 
 
 def _write_file(t: Type, folder: Path, name: str, value: Any, pickle: bool) -> None:
