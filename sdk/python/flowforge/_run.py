@@ -110,6 +110,26 @@ class Run:
             self._succeeded()
         return self
 
+    def watch(self, block: bool = True) -> Run:
+        """Show state, error and curves in a notebook, update them until the execution ends, and return this run.
+
+        With block=False, the next cells run in the meantime. *Interrupt* ends only the updates.
+        Outside notebooks, this is follow(). Raises ExecutionError if the execution fails or is
+        cancelled while this waits.
+        """
+        from . import _watch
+
+        if not _watch.in_notebook():
+            return self.follow()
+
+        def read() -> Tuple[str, bool]:
+            found = self.refresh()
+            return self._html(found), found["status"] in ENDED
+
+        if _watch.show(read, block) and block:
+            self._succeeded()
+        return self
+
     def _succeeded(self) -> None:
         """Raise ExecutionError if the execution failed or was cancelled."""
         if self.state == "SUCCEEDED":
@@ -279,7 +299,10 @@ class Run:
 
     def _repr_html_(self) -> Optional[str]:
         """Show link, state, error and curves in a notebook."""
-        return _show.unless_unreachable(lambda: _show.run(self.url, self.refresh(), self._series("", "", 160)))
+        return _show.unless_unreachable(lambda: self._html(self.refresh()))
+
+    def _html(self, found: Mapping[str, Any]) -> str:
+        return _show.run(self.url, found, self._series("", "", 160))
 
 
 class Artifacts(Mapping[str, Artifact]):
