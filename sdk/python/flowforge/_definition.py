@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
 
-from . import _git, _pack, _place, _sources, _versions, _yaml
+from . import _custom, _git, _pack, _place, _sources, _versions, _yaml
 from ._place import error
 from ._schema import Type
 
@@ -89,6 +89,9 @@ class Definition:
         document = self.document("sha256:" + self.code.digest())
         document.pop("version")
         document.pop("schedules", None)  # they are no part of a version
+        types = _custom.documents(document)
+        if types:
+            document["types"] = types
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
     def yaml(self, folder: Path = Path(".")) -> str:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional, Union
 
-from . import _contained, _handles, _versions
+from . import _contained, _custom, _handles, _versions
 from ._api import Server, quoted
 from ._place import error
 from ._schema import JSON, Type, article
@@ -105,6 +105,7 @@ def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
 
 
 def _register(server: Server, d: Definition, version: str, change: _versions.Change, before: str) -> Deployment:
+    _custom.register(d, server)
     package = server.upload(d.code.archive(), "package.tar.gz", "application/gzip")["$file"]
     origin = {**change._asdict(), **({"from": before} if before else {})}
     document = d.registered("sha256:" + package, version, origin)

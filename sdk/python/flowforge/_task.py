@@ -170,8 +170,8 @@ def _write_file(t: Type, folder: Path, name: str, value: Any, pickle: bool) -> N
         value.write(folder, name, pickle)
     elif isinstance(value, os.PathLike):
         _copy(Path(value), folder, name)
-    elif t.kind == "Report":
-        _handles.Report(value).write(folder, name, pickle)
+    elif t.kind in ("Report", "Image"):
+        getattr(_handles, t.kind)(value).write(folder, name, pickle)
     else:
         _handles.write(value, folder, name, t.params.get("format") if t.params.get("format") in ("npz", "torch") else None, pickle)
 
