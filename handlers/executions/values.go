@@ -78,7 +78,9 @@ func builtInValue(name string, t *typeregistry.Type, v any) views.Value {
 	switch v := v.(type) {
 	case map[string]any, []any:
 		value.Code = label.Indented(v)
-		value.Files, value.MoreFiles = filesIn(v)
+		if value.Files, value.MoreFiles = filesIn(v); len(value.Files) > 0 {
+			value.Text = "The value as JSON"
+		}
 		if n := len(value.Code); n > codeShown {
 			cut := strings.LastIndexByte(value.Code[:codeShown], '\n')
 			value.Code = value.Code[:cut] + "\n…"
@@ -106,7 +108,7 @@ func filesIn(value any) (files []views.Value, more string) {
 			}
 		case map[string]any:
 			if id, ok := v["$artifact"].(string); ok {
-				files = append(files, views.Value{Name: strings.TrimPrefix(at, "."), URL: views.ArtifactURL(id), Artifact: id, Text: "an artifact"})
+				files = append(files, views.Value{URL: views.ArtifactURL(id), Artifact: id, Text: strings.TrimPrefix(at, ".")})
 				return
 			}
 			for _, key := range slices.Sorted(maps.Keys(v)) {

@@ -21,8 +21,8 @@ func TestFilesOfValues(t *testing.T) {
 	}
 	value := valueOf("plots", typ, []any{entry(), entry()})
 	require.Equal(t, []views.Value{
-		{Name: "[0].image", URL: views.ArtifactURL(id), Artifact: id, Text: "an artifact"},
-		{Name: "[1].image", URL: views.ArtifactURL(id), Artifact: id, Text: "an artifact"},
+		{URL: views.ArtifactURL(id), Artifact: id, Text: "[0].image"},
+		{URL: views.ArtifactURL(id), Artifact: id, Text: "[1].image"},
 	}, value.Files)
 	require.Contains(t, value.Code, `"title"`)
 
