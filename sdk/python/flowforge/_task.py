@@ -6,6 +6,7 @@ The code of a generated operator is one call of run.
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import shutil
 import sys
@@ -26,6 +27,7 @@ def run(target: str, assemblies: Optional[Mapping[str, Any]] = None) -> None:
 
 
 def _run(target: str, assemblies: Mapping[str, Any]) -> None:
+    _show_messages()
     operator = _find(target)
     arguments = {}
     for p in operator.signature.parameters:
@@ -43,6 +45,15 @@ def _run(target: str, assemblies: Mapping[str, Any]) -> None:
     values = _results.split(operator.name, operator.signature, returned)
     for result, value in zip(operator.signature.results, values):
         _write(operator, result, value)
+
+
+def _show_messages() -> None:
+    """Let the module logging write messages from INFO on to the log of the task, in its usual format, unless the program configures it."""
+    root, last = logging.getLogger(), logging.lastResort
+    if last is not None and not root.handlers and root.level == logging.WARNING:
+        root.setLevel(logging.INFO)
+        last.setLevel(logging.INFO)
+        last.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
 
 
 def _find(target: str) -> Operator[Any, Any]:
