@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 
 from . import _files, _launch, _show
 from ._api import Server, passes, quoted
@@ -16,6 +16,26 @@ if TYPE_CHECKING:
     from ._workflow import Workflow
 
 _ENDED = ("SUCCEEDED", "STOPPED")
+
+
+class SweepOptions(TypedDict, total=False):
+    """The options of a sweep, besides its space."""
+
+    inputs: Optional[Mapping[str, Any]]
+    version: str
+    name: str
+    method: str
+    runs: int
+    parallelism: int
+    metric: str
+    output: str
+    goal: str
+    value: str
+    early_stopping: Union[str, Mapping[str, Any], None]
+    gpu_hours: float
+    seed: int
+    tags: Sequence[str]
+    note: str
 
 
 class Sweep:

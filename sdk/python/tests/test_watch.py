@@ -16,7 +16,7 @@ from .test_cells import cells
 assert server  # a fixture
 
 FLOW = '''\
-from flowforge import client, operator, workflow, sweep
+from flowforge import client, operator, workflow
 
 @operator
 def slow(n: int) -> int:
@@ -39,7 +39,7 @@ def test_in_a_notebook(server: Any, tmp_path: Path) -> None:
         "run = watched.launch(4).watch(); run.outputs",
         "watched.launch(13).watch()",
         "import threading\nrun = watched.launch(5).watch(block=False)\nfor t in threading.enumerate():\n    if t.name == 'flowforge-watch': t.join()",
-        "sweep(watched, {'n': [1, 2, 3]}, method='grid', output='result').watch().best",
+        "watched.sweep({'n': [1, 2, 3]}, method='grid', output='result').watch().best",
     )
     last = [text.rpartition("updated: ")[2] for text in shown]
     assert "<b>SUCCEEDED</b> 1 of 1 nodes" in last[1] and "slow loss 0.25<" in last[1] and "<polyline" in last[1]
