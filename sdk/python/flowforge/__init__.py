@@ -227,12 +227,19 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         module = _HOME.get(name)
         if module is None:
-            raise AttributeError(f"module 'flowforge' has no attribute {name!r}")
+            raise _unknown(name)
         import importlib
 
         value = getattr(importlib.import_module(f".{module}", __name__), name)
         globals()[name] = value
         return value
+
+    def _unknown(name: str) -> AttributeError:
+        if name.startswith("_"):  # Python looks for modules and special names
+            return AttributeError(f"module 'flowforge' has no attribute {name!r}")
+        from . import _habits
+
+        return _habits.of_module(name)
 
     def __dir__() -> List[str]:
         return sorted(__all__)

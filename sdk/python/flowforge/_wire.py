@@ -9,7 +9,7 @@ import operator
 import re
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
-from . import _files, _place
+from . import _files, _habits, _place
 from ._future import Future, Group
 from ._graph import Port, Value, numbered
 from ._place import error
@@ -30,6 +30,10 @@ def bind(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Mapping[st
 
 def _unbound(function: Callable[..., Any], err: TypeError) -> Exception:
     names = list(inspect.signature(function).parameters)
+    unknown = str(err).partition("unexpected keyword argument '")[2].partition("'")[0]
+    advice = _habits.of_argument(unknown, function.__name__)
+    if advice:
+        return error(f"{function.__name__} has no argument {unknown!r}: {advice}")
     known = f"its parameters are: {', '.join(names)}" if names else "it has no parameters"
     return error(f"{function.__name__}: {err}; {known}")
 
