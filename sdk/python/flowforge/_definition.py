@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Tuple
 
 from . import _custom, _git, _pack, _place, _sources, _versions, _yaml
 from ._place import error
@@ -27,6 +27,7 @@ class Definition:
     ) -> None:
         self.workflow = workflow
         self._functions = functions  # of operators
+        self.parts: FrozenSet[int] = frozenset()  # the IDs of the functions that are sub-workflows
         self._types = dict(types)  # of inputs by name, of outputs by output:name
         self._document = _reduced(document)
         self._metadata = _reduced(dict(metadata))

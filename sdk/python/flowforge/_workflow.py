@@ -131,7 +131,9 @@ class Workflow(Signed, Generic[P, R]):
             if graphs:
                 document["graphs"] = graphs
             types = {**{i.name: i.type for i in root.inputs}, **{f"output:{o.name}": o.type for o in root.outputs}}
-            return Definition(self, document, types, dict(self._options.get("metadata", {})), tracer.functions)
+            found = Definition(self, document, types, dict(self._options.get("metadata", {})), tracer.functions)
+            found.parts = frozenset(tracer.made)
+            return found
 
     def _at_function(self) -> ContextManager[None]:
         """Errors of the definition name the function, because no line of it runs."""
