@@ -41,6 +41,19 @@ def unsupported(t: Type) -> str:
     return next(filter(None, map(unsupported, parts)), "")
 
 
+def places(t: Type) -> Any:
+    """Return where a JSON value of type t has files: True for a file, [places] for a list, places by field or "*" for an object, and None for none."""
+    t = t.inner
+    if t.blob:
+        return True
+    if not t.holds_blob:
+        return None
+    if t.kind == "List" and t.elem is not None:
+        return [places(t.elem)]
+    found = {f.name: places(f.type) for f in t.fields if f.type.holds_blob}
+    return {"*": places(t.elem)} if t.elem is not None else found
+
+
 def with_parts(t: Type, found: Any, change: Change) -> Any:
     """Return a value with its changed parts, or the value itself if no part changes."""
     if t.kind == "List" and t.elem is not None and isinstance(found, (list, tuple)):

@@ -196,15 +196,29 @@ def _copy(source: Path, folder: Path, name: str) -> None:
         shutil.copyfile(source, folder / (name + "".join(source.suffixes[-1:])))
 
 
-def pass_on(names: Mapping[str, bool]) -> None:
+def pass_on(names: Mapping[str, Any]) -> None:
     """Write inputs of a generated operator as outputs of the same names.
 
-    names says for each whether it is a file. A string is never read as the path of one.
+    names says for each where it has files, as _contained.places does. Other strings are never read as
+    paths.
     """
-    for name, is_file in names.items():
+    for name, places in names.items():
         value = client.inputs.get(name)
-        if is_file and isinstance(value, str):
-            _copy(Path(value), client.output_path(name).parent, name)
+        folder = client.output_path(name).parent
+        if places is True and isinstance(value, str):
+            _copy(Path(value), folder, name)
         elif value is not None:
-            client.output(name, value)
+            client.output(name, _passed_on(value, places, folder, folder / f".{name}.files"))
 
+
+def _passed_on(value: Any, places: Any, folder: Path, inside: Path) -> Any:
+    """Return a JSON value with its files copied and replaced by their paths in the folder of the outputs."""
+    if places is True and isinstance(value, str):
+        inside.mkdir(parents=True)
+        _copy(Path(value), inside, Path(value).stem)
+        return {"$path": str(next(inside.iterdir()).relative_to(folder))}
+    if isinstance(places, list) and isinstance(value, list):
+        return [_passed_on(part, places[0], folder, inside / str(index)) for index, part in enumerate(value)]
+    if isinstance(places, dict) and isinstance(value, dict):
+        return {key: _passed_on(part, places.get(key, places.get("*")), folder, inside / str(index)) for index, (key, part) in enumerate(value.items())}
+    return value

@@ -261,3 +261,11 @@ def test_trackers_have_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
 def test_several_metrics(capsys: pytest.CaptureFixture[str]) -> None:
     Client.from_env().metrics({"loss": 0.5, "f1": {"cat": 1}}, step=3, prefix="val_")
     assert capsys.readouterr().out.splitlines() == ["METRIC val_loss=0.5 step=3", "METRIC val_f1.cat=1 step=3"]
+
+
+def test_a_file_that_launches_when_a_task_imports_it(tmp_path: Path) -> None:
+    file = tmp_path / "flow.py"
+    file.write_text("import flowforge\nflowforge.launch('digits.train')\n")
+    environment = {"PYTHONPATH": str(PACKAGE), "FLOWFORGE_TASK_ID": "e.1.1", "FLOWFORGE_API_ENDPOINT": "http://127.0.0.1:9", "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert 'flow.py:2: tasks import this file, so they run this line too: put it under `if __name__ == "__main__":`' in done.stderr

@@ -49,6 +49,14 @@ def test_here_and_on_the_server(server: Any, tmp_path: Path, monkeypatch: pytest
     assert several.measured.launch(given).wait(120).result() == several.measured({"a": remote.tables["train"].path, "b": note})  # type: ignore[dict-item]
 
 
+def test_results_that_the_workflow_builds(server: Any, tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("12345")
+    for found in (several.built([File(note)]), several.built.launch([File(note)]).wait(120).result()):
+        assert [model.load() for model in found.models] == [{"n": 1}, {"n": 2}]
+        assert found.named["a"].load() == {"n": 1} and found.given[0].path.read_text() == "12345"
+
+
 def test_resumed_and_cached(server: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     run = several.several.launch(1, kinds=["svc"]).wait(120)

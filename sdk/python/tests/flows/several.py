@@ -88,3 +88,20 @@ def lengths(files: Dict[str, File]) -> Dict[str, int]:
 @workflow
 def measured(files: Dict[str, File]) -> Dict[str, int]:
     return lengths(files)
+
+
+@operator
+def one(n: int) -> Model:
+    return Model({"n": n})
+
+
+class Built(NamedTuple):
+    models: List[Model]
+    named: Dict[str, Model]
+    given: List[File]
+
+
+@workflow
+def built(given: List[File]) -> Built:
+    first, second = one(1), one(2)
+    return Built([first, second], {"a": first}, given)
