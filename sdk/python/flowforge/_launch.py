@@ -267,5 +267,7 @@ def _upload_file(server: Server, value: Any, name: str) -> Any:
     try:
         with path.open("rb") as file:
             return server.upload(file, path.name)
+    except FileNotFoundError:
+        raise error(f"{name}: the file {path} does not exist in {os.getcwd()}") from None
     except OSError as err:
         raise DefinitionError(f"{name}: {err}") from err

@@ -86,6 +86,11 @@ def test_wrong_values(value: Any, message: str) -> None:
         files(value)
 
 
+def test_a_local_file_that_does_not_exist(server: Any) -> None:
+    with pytest.raises(DefinitionError, match=r"test_several_files.py:\d+: files: the file nothing.csv does not exist in /"):
+        several.measured.launch({"a": Path("nothing.csv")})  # type: ignore[dict-item]
+
+
 def test_a_generator_of_files() -> None:
     assert [file.load() for file in files(File(n) for n in range(2))] == [0, 1]
 
