@@ -26,6 +26,8 @@ func (numberKind) params() []parameter {
 	return []parameter{
 		numberParam("min", "The minimum.", func(p *Params) *json.Number { return &p.Min }).as("min", "The minimum.", "min_value"),
 		numberParam("max", "The maximum.", func(p *Params) *json.Number { return &p.Max }).as("max", "The maximum.", "max_value"),
+		numberParam("exclusive_min", "The value must be more than this number.", func(p *Params) *json.Number { return &p.ExclusiveMin }).as("exclusive_min", "The value must be more than this number.", "gt"),
+		numberParam("exclusive_max", "The value must be less than this number.", func(p *Params) *json.Number { return &p.ExclusiveMax }).as("exclusive_max", "The value must be less than this number.", "lt"),
 		numberParam("step", "The step of the slider. It does not restrict values.", func(p *Params) *json.Number { return &p.Step }),
 		log.as("log", log.summary, "log_scale"),
 		textParam("unit", "The unit, shown after the value.", func(p *Params) *string { return &p.Unit }),
@@ -33,17 +35,26 @@ func (numberKind) params() []parameter {
 }
 
 func (k numberKind) prepare(t *Type) error {
-	p := t.Params
-	if p.Min != "" && p.Max != "" && compareNumbers(p.Min, p.Max) > 0 {
-		return fmt.Errorf("min %s is more than max %s", p.Min, p.Max)
+	p := &t.Params
+	if p.Min != "" && p.ExclusiveMin != "" {
+		return fmt.Errorf("use either min or exclusive_min")
+	}
+	if p.Max != "" && p.ExclusiveMax != "" {
+		return fmt.Errorf("use either max or exclusive_max")
+	}
+	if err := p.Bounds().problem(); err != nil {
+		return err
 	}
 	if p.LogScale && p.Min != "" && compareNumbers(p.Min, "0") <= 0 {
 		return fmt.Errorf("min must be more than 0 for a log scale")
 	}
+	if p.LogScale && p.ExclusiveMin != "" && compareNumbers(p.ExclusiveMin, "0") < 0 {
+		return fmt.Errorf("exclusive_min must be 0 or more for a log scale")
+	}
 	if p.Step != "" && compareNumbers(p.Step, "0") <= 0 {
 		return fmt.Errorf("step %s is not more than 0", p.Step)
 	}
-	for name, bound := range map[string]json.Number{"min": p.Min, "max": p.Max} {
+	for name, bound := range map[string]json.Number{"min": p.Min, "max": p.Max, "exclusive_min": p.ExclusiveMin, "exclusive_max": p.ExclusiveMax} {
 		if d, ok := parseDecimal(bound.String()); k.integer && ok && !d.integral() {
 			return fmt.Errorf("%s %s is not a whole number", name, bound)
 		}
@@ -59,37 +70,10 @@ func (k numberKind) noun(*Type) string {
 }
 
 func (k numberKind) hint(t *Type) string {
-	if hint := boundsHint(t.Params.Min, t.Params.Max, t.Params.Unit); hint != "" {
+	if hint := t.Params.Bounds().hint(t.Params.Unit); hint != "" {
 		return hint
 	}
 	return "Enter " + k.noun(t) + "."
-}
-
-// boundsHint describes the bounds, or is "" without bounds.
-func boundsHint(least, most json.Number, unit string) string {
-	if unit != "" {
-		unit = " " + unit
-	}
-	switch {
-	case least != "" && most != "":
-		return fmt.Sprintf("Enter %s to %s%s.", least, most, unit)
-	case least != "":
-		return fmt.Sprintf("Enter %s%s or more.", least, unit)
-	case most != "":
-		return fmt.Sprintf("Enter %s%s or less.", most, unit)
-	}
-	return ""
-}
-
-// outside returns which bound n violates, or "".
-func outside(n, least, most json.Number) string {
-	switch {
-	case least != "" && compareNumbers(n, least) < 0:
-		return fmt.Sprintf("%s is less than %s.", n, least)
-	case most != "" && compareNumbers(n, most) > 0:
-		return fmt.Sprintf("%s is more than %s.", n, most)
-	}
-	return ""
 }
 
 func (k numberKind) normalize(c *checker, t *Type, path string, v any) any {
@@ -109,7 +93,7 @@ func (k numberKind) normalize(c *checker, t *Type, path string, v any) any {
 	if k.integer {
 		out = d.integer()
 	}
-	if reason := outside(out, t.Params.Min, t.Params.Max); reason != "" {
+	if reason := t.Params.Bounds().outside(out); reason != "" {
 		c.problem(path, sentence(reason, k.hint(t)))
 	}
 	return out
@@ -120,12 +104,7 @@ func (k numberKind) jsonSchema(t *Type) map[string]any {
 	if k.integer {
 		out["type"] = "integer"
 	}
-	if t.Params.Min != "" {
-		out["minimum"] = t.Params.Min
-	}
-	if t.Params.Max != "" {
-		out["maximum"] = t.Params.Max
-	}
+	t.Params.Bounds().jsonSchema(out)
 	return out
 }
 
@@ -141,6 +120,7 @@ func (k numberKind) ui(t *Type, f *UIField, _ Env) {
 	if p.Max != "" {
 		f.Max = p.Max
 	}
+	f.ExclusiveMin, f.ExclusiveMax = p.ExclusiveMin, p.ExclusiveMax
 }
 
 // decode turns text into a number where it is one.
@@ -185,12 +165,21 @@ func (k numberKind) accept(t, from *Type) error {
 	if from.Kind != KindInteger && (k.integer || from.Kind != KindFloat) {
 		return mismatch(t, from)
 	}
-	if p, q := t.Params, from.Params; p.Min != "" && q.Max != "" && compareNumbers(q.Max, p.Min) < 0 {
-		return fmt.Errorf("it is at most %s, but at least %s is required", q.Max, p.Min)
-	} else if p.Max != "" && q.Min != "" && compareNumbers(q.Min, p.Max) > 0 {
-		return fmt.Errorf("it is at least %s, but at most %s is allowed", q.Min, p.Max)
+	p, q := t.Params.Bounds(), from.Params.Bounds()
+	if below := (Bounds{Low: p.Low, LowOpen: p.LowOpen, High: q.High, HighOpen: q.HighOpen}); below.problem() != nil {
+		return fmt.Errorf("it is %s %s, but %s %s is required", openOr(q.HighOpen, "less than", "at most"), q.High, openOr(p.LowOpen, "more than", "at least"), p.Low)
+	}
+	if above := (Bounds{Low: q.Low, LowOpen: q.LowOpen, High: p.High, HighOpen: p.HighOpen}); above.problem() != nil {
+		return fmt.Errorf("it is %s %s, but %s %s is allowed", openOr(q.LowOpen, "more than", "at least"), q.Low, openOr(p.HighOpen, "only less than", "at most"), p.High)
 	}
 	return nil
+}
+
+func openOr(open bool, ifOpen, ifClosed string) string {
+	if open {
+		return ifOpen
+	}
+	return ifClosed
 }
 
 // acceptOptions accepts an Enum whose every option is a value of t.

@@ -198,12 +198,7 @@ func (v Validator) constrain(schema map[string]any) {
 	case "pattern":
 		extra["pattern"] = "^(?:" + v.Pattern + ")$"
 	case "range":
-		if v.Min != "" {
-			extra["minimum"] = v.Min
-		}
-		if v.Max != "" {
-			extra["maximum"] = v.Max
-		}
+		v.bounds().jsonSchema(extra)
 	}
 	if len(extra) > 0 {
 		all, _ := schema["allOf"].([]any)

@@ -76,6 +76,8 @@ type Params struct {
 	Format               string // of String: email, uri, …; of Dataset, Table and File: csv, parquet, …
 	Multiline            bool
 	Min, Max, Step       json.Number
+	ExclusiveMin         json.Number // values are more than this number
+	ExclusiveMax         json.Number // values are less than this number
 	LogScale             bool
 	Unit                 string
 	Options              []Option

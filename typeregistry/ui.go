@@ -21,6 +21,8 @@ type UIField struct {
 	Options            []Option       `json:"options,omitempty"`
 	Min                any            `json:"min,omitempty"` // a number, or a date
 	Max                any            `json:"max,omitempty"`
+	ExclusiveMin       json.Number    `json:"exclusive_min,omitempty"`
+	ExclusiveMax       json.Number    `json:"exclusive_max,omitempty"`
 	Step               json.Number    `json:"step,omitempty"`
 	LogScale           bool           `json:"log_scale,omitempty"`
 	Unit               string         `json:"unit,omitempty"`
@@ -130,8 +132,8 @@ func (f *UIField) addValidators(t *Type, field Field) {
 	if p := t.Params.Pattern; p != "" {
 		add(Validator{Rule: "pattern", Pattern: p}, "Enter text that matches "+p+".")
 	}
-	if t.Params.Min != "" || t.Params.Max != "" {
-		add(Validator{Rule: "range", Min: t.Params.Min, Max: t.Params.Max}, f.Hint)
+	if p := t.Params; p.Bounds() != (Bounds{}) {
+		add(Validator{Rule: "range", Min: p.Min, Max: p.Max, ExclusiveMin: p.ExclusiveMin, ExclusiveMax: p.ExclusiveMax}, f.Hint)
 	}
 	for _, rule := range t.impl.entryRules() {
 		add(rule, rule.Error)

@@ -15,7 +15,8 @@ import (
 //
 //	required                           the value must be given
 //	pattern {pattern}                  the text matches as a whole (RE2)
-//	range {min, max}                   the number lies between them
+//	range {min, max, exclusive_min,
+//	exclusive_max}                     the number lies between them
 //	exists, access                     the entry referred to exists and is accessible to the user
 //	less_than, at_most, greater_than,
 //	at_least, different_from {field}   compared with another field alongside this one
@@ -26,6 +27,9 @@ type Validator struct {
 	Max     json.Number `json:"max,omitempty"`
 	Field   string      `json:"field,omitempty"`
 	Error   string      `json:"error,omitempty"` // shown instead of the usual message
+
+	ExclusiveMin json.Number `json:"exclusive_min,omitempty"`
+	ExclusiveMax json.Number `json:"exclusive_max,omitempty"`
 
 	pattern *regexp.Regexp
 }
@@ -90,7 +94,7 @@ func (v *Validator) prepare(t *Type) error {
 		v.pattern, err = compilePattern(v.Pattern)
 		return err
 	case "range":
-		if v.Min == "" && v.Max == "" {
+		if v.bounds() == (Bounds{}) {
 			return fmt.Errorf("range must have min, max or both")
 		}
 		if t.Kind != KindInteger && t.Kind != KindFloat {
@@ -115,11 +119,13 @@ func (v Validator) check(c *checker, t *Type, path string, value any) {
 		}
 	case "range":
 		n, ok := value.(json.Number)
-		if ok && outside(n, v.Min, v.Max) != "" {
-			c.problem(path, v.message(sentence(outside(n, v.Min, v.Max), boundsHint(v.Min, v.Max, ""))))
+		if reason := v.bounds().outside(n); ok && reason != "" {
+			c.problem(path, v.message(sentence(reason, v.bounds().hint(""))))
 		}
 	}
 }
+
+func (v Validator) bounds() Bounds { return newBounds(v.Min, v.ExclusiveMin, v.Max, v.ExclusiveMax) }
 
 // compare applies a rule between two fields; it ignores absent values.
 func (v Validator) compare(c *checker, path string, value, other any) {

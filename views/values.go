@@ -13,6 +13,8 @@ type Value struct {
 	Note       string       // "default", "4 KiB"
 	Artifact   string       // id of the referenced artifact
 	Renderer   *ui.Renderer // the page of the type, or nil
+	Files      []Value      // in a composite value
+	MoreFiles  string       // "and 12 more"
 	Via        string       // how it reached its node: "from train.model, copied from local disk, 1.2 GiB"
 }
 

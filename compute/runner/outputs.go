@@ -48,6 +48,7 @@ type collector struct {
 	stage string          // an existing folder for manifests
 	root  *os.Root
 	names []string // entries of the folder
+	used  map[string]bool
 	found collection
 }
 
@@ -59,14 +60,13 @@ func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1
 		return collection{}, fmt.Errorf("outputs folder: %w", err)
 	}
 	defer root.Close()
-	c := &collector{ctx: ctx, dir: dir, stage: stage, root: root}
+	c := &collector{ctx: ctx, dir: dir, stage: stage, root: root, used: map[string]bool{}}
 	if c.names, err = readNames(dir); err != nil {
 		return collection{}, fmt.Errorf("outputs folder: %w", err)
 	}
 	if len(c.names) == 0 {
 		return collection{}, nil
 	}
-	used := make(map[string]bool)
 	declared := slices.DeleteFunc(withPassedOn(specs), func(s *flowforgev1.OutputSpec) bool { return s.Name == channel.AllOutputs })
 	for _, spec := range declared {
 		file, err := c.match(spec)
@@ -76,13 +76,13 @@ func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1
 		if file == "" {
 			continue
 		}
-		used[file] = true
+		c.used[file] = true
 		if err := c.collect(spec, file); err != nil {
 			return collection{}, fmt.Errorf("output %s: %w", spec.Name, err)
 		}
 	}
 	if len(declared) < len(withPassedOn(specs)) {
-		if err := c.undeclared(used); err != nil {
+		if err := c.undeclared(); err != nil {
 			return collection{}, err
 		}
 		return c.found, errors.Join(c.describe(), c.reportable())
@@ -91,7 +91,7 @@ func collectOutputs(ctx context.Context, dir, stage string, specs []*flowforgev1
 		return collection{}, err
 	}
 	for _, name := range c.names {
-		if !used[name] && !isMetadata(name) {
+		if !c.used[name] && !isMetadata(name) {
 			c.note("%q in the outputs folder is not a declared output and is not stored.", name)
 		}
 	}
@@ -194,6 +194,9 @@ func (c *collector) inline(spec *flowforgev1.OutputSpec, file string) error {
 		return err
 	}
 	value, err := inlineValue(spec.Kind, file, data)
+	if err == nil && spec.Files {
+		value, err = c.contained(spec, value)
+	}
 	if err != nil {
 		return err
 	}
@@ -245,7 +248,7 @@ func (c *collector) blob(spec *flowforgev1.OutputSpec, file string) error {
 	path := filepath.Join(c.dir, file)
 	c.add(spec, &flowforgev1.SpooledBlob{Sha256: sha, Size: size, Path: path})
 	c.found.outputs = append(c.found.outputs, &flowforgev1.Output{
-		Name: spec.Name, Filename: file,
+		Name: spec.Name, Filename: filepath.Base(file),
 		Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{
 			Sha256: sha, Size: size, MediaType: mediaType(c.root, file),
 		}},
@@ -291,7 +294,7 @@ func (c *collector) folder(spec *flowforgev1.OutputSpec, folder string) error {
 	}
 	c.found.blobs = append(c.found.blobs, &flowforgev1.SpooledBlob{Sha256: sha, Size: int64(len(data)), Path: path})
 	c.found.outputs = append(c.found.outputs, &flowforgev1.Output{
-		Name: spec.Name, Filename: folder,
+		Name: spec.Name, Filename: filepath.Base(folder),
 		Content: &flowforgev1.Output_Blob{Blob: &flowforgev1.Blob{
 			Sha256: sha, Size: int64(len(data)), MediaType: DirectoryMediaType,
 		}},

@@ -51,7 +51,8 @@ func (c *collector) describe() error {
 // undeclared collects the other files of a task that keeps all of its outputs: a file
 // <name> or <name>.json that holds a short text is a value, anything else a file or a
 // folder. Names that begin with a dot are private to the program.
-func (c *collector) undeclared(used map[string]bool) error {
+func (c *collector) undeclared() error {
+	used := c.used
 	for _, file := range c.names {
 		name := strings.TrimSuffix(file, ".json")
 		if used[file] || strings.HasPrefix(file, ".") {

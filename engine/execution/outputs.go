@@ -106,7 +106,7 @@ func (ao *artifactOutputs) read(ctx context.Context, i int, e *ending) (values m
 			}
 			continue
 		}
-		value, published, err := ao.takeOne(ctx, i, declared, out)
+		value, published, err := ao.takeOne(ctx, i, declared, out, reported)
 		if ao.loop.cannotRead(err) {
 			return values, nil, nil
 		}
@@ -115,9 +115,7 @@ func (ao *artifactOutputs) read(ctx context.Context, i int, e *ending) (values m
 			continue
 		}
 		values[declared.Name] = value
-		if published != nil {
-			artifacts = append(artifacts, *published)
-		}
+		artifacts = append(artifacts, published...)
 	}
 	if op.KeepsAll() {
 		more, faults := ao.undeclared(ctx, i, reported, values)
@@ -151,8 +149,8 @@ func (ao *artifactOutputs) reported(ctx context.Context, i int, found []output) 
 	return outputs, nil
 }
 
-// takeOne checks one output against its type.
-func (ao *artifactOutputs) takeOne(ctx context.Context, i int, declared workflow.OperatorOutput, out output) (any, *artifact.New, error) {
+// takeOne checks one output against its type. Files in its value are among the reported outputs.
+func (ao *artifactOutputs) takeOne(ctx context.Context, i int, declared workflow.OperatorOutput, out output, reported map[string]output) (any, []artifact.New, error) {
 	t := declared.Type
 	if t.Kind == typeregistry.KindOptional {
 		t = t.Elem
@@ -165,7 +163,7 @@ func (ao *artifactOutputs) takeOne(ctx context.Context, i int, declared workflow
 		if err != nil {
 			return nil, nil, err
 		}
-		return map[string]any{"$artifact": published.ID.String()}, published, nil
+		return map[string]any{"$artifact": published.ID.String()}, []artifact.New{*published}, nil
 	}
 	if len(out.Value) > maxOutputBytes {
 		return nil, nil, fmt.Errorf("it is larger than %d MiB; write it to a file.", maxOutputBytes>>20)
@@ -177,11 +175,15 @@ func (ao *artifactOutputs) takeOne(ctx context.Context, i int, declared workflow
 	if op := ao.loop.operator(i); op.KeepsAll() && t.Kind == typeregistry.KindText { // the SDK accepts any value
 		value = textOf(value)
 	}
+	contained := containedFiles{outputs: ao, node: i, declared: declared, reported: reported}
+	if value, err = contained.take(ctx, t, declared.Name, value); err != nil {
+		return nil, nil, err
+	}
 	value, problems := declared.Type.CheckValue(value, typeregistry.Env{Produced: true})
 	if len(problems) > 0 {
 		return nil, nil, problemError(problems)
 	}
-	return value, nil, nil
+	return value, contained.artifacts, nil
 }
 
 func problemError(problems []typeregistry.Problem) error {

@@ -285,7 +285,7 @@ func outputSpecs(op *workflow.Operator) []*flowforgev1.OutputSpec {
 		if t.Kind == typeregistry.KindOptional {
 			t = t.Elem
 		}
-		spec := &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required(), Path: o.Path, Stdout: o.Stdout, Storage: string(o.Storage)}
+		spec := &flowforgev1.OutputSpec{Name: o.Name, Kind: string(t.Kind), Inline: !t.IsBlob(), Required: o.Required(), Path: o.Path, Stdout: o.Stdout, Storage: string(o.Storage), Files: !t.IsBlob() && holdsFile(t)}
 		if o.Bucket != nil {
 			spec.Bucket = &flowforgev1.BucketTarget{Archive: archiveOf(string(o.Archive.Format)), Level: o.Archive.Level}
 		}

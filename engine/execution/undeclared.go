@@ -25,7 +25,10 @@ func (ao *artifactOutputs) undeclared(ctx context.Context, i int, reported map[s
 	for _, o := range ao.loop.operator(i).Outputs {
 		known[o.Name] = true
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(reported)), func(name string) bool { return known[name] })
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(reported)), func(name string) bool {
+		output, _, _ := strings.Cut(name, "/") // the files in its value
+		return known[output]
+	})
 	if len(names) > maxUndeclared {
 		return nil, []string{fmt.Sprintf("The task has %d outputs; %d are allowed.", len(names), maxUndeclared)}
 	}
@@ -34,7 +37,7 @@ func (ao *artifactOutputs) undeclared(ctx context.Context, i int, reported map[s
 			problems = append(problems, fmt.Sprintf("%q is not the name of an output: use letters, digits, _, . and -.", name))
 			continue
 		}
-		value, published, err := ao.takeOne(ctx, i, workflow.OperatorOutput{Name: name, Type: undeclaredType(reported[name])}, reported[name])
+		value, published, err := ao.takeOne(ctx, i, workflow.OperatorOutput{Name: name, Type: undeclaredType(reported[name])}, reported[name], nil)
 		if ao.loop.cannotRead(err) {
 			return nil, nil
 		}
@@ -43,9 +46,7 @@ func (ao *artifactOutputs) undeclared(ctx context.Context, i int, reported map[s
 			continue
 		}
 		values[name] = value
-		if published != nil {
-			artifacts = append(artifacts, *published)
-		}
+		artifacts = append(artifacts, published...)
 	}
 	return artifacts, problems
 }

@@ -48,6 +48,9 @@ type uiRule struct {
 	Min     json.Number `json:"min,omitempty"`
 	Max     json.Number `json:"max,omitempty"`
 	Field   string      `json:"field,omitempty"`
+
+	ExclusiveMin json.Number `json:"exclusive_min,omitempty"`
+	ExclusiveMax json.Number `json:"exclusive_max,omitempty"`
 }
 
 type typePath struct {
@@ -146,7 +149,7 @@ func (h *typeAPI) apiTypeUI(ctx context.Context, in *typePath) (*body[typeUIBody
 	out := typeUIBody{TypeName: in.Name, UIComponent: field.Component, Rules: []uiRule{}, UIField: field}
 	for _, v := range field.Validators {
 		out.Rules = append(out.Rules, uiRule{
-			Rule: ruleName(v.Rule, field.Kind), Error: cmp.Or(v.Error, v.Message), Pattern: v.Pattern, Min: v.Min, Max: v.Max, Field: v.Field,
+			Rule: ruleName(v.Rule, field.Kind), Error: cmp.Or(v.Error, v.Message), Pattern: v.Pattern, Min: v.Min, Max: v.Max, ExclusiveMin: v.ExclusiveMin, ExclusiveMax: v.ExclusiveMax, Field: v.Field,
 		})
 	}
 	return reply(out), nil

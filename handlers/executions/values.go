@@ -3,6 +3,9 @@ package executions
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -75,6 +78,9 @@ func builtInValue(name string, t *typeregistry.Type, v any) views.Value {
 	switch v := v.(type) {
 	case map[string]any, []any:
 		value.Code = label.Indented(v)
+		if value.Files, value.MoreFiles = filesIn(v); len(value.Files) > 0 {
+			value.Text = "The value as JSON"
+		}
 		if n := len(value.Code); n > codeShown {
 			cut := strings.LastIndexByte(value.Code[:codeShown], '\n')
 			value.Code = value.Code[:cut] + "\n…"
@@ -86,6 +92,35 @@ func builtInValue(name string, t *typeregistry.Type, v any) views.Value {
 		}
 	}
 	return value
+}
+
+// filesShown is the maximum number of files that a page lists of one value.
+const filesShown = 50
+
+// filesIn lists the artifacts in a composite value, such as those of a List<File>.
+func filesIn(value any) (files []views.Value, more string) {
+	var collect func(at string, v any)
+	collect = func(at string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for i, item := range v {
+				collect(at+"["+strconv.Itoa(i)+"]", item)
+			}
+		case map[string]any:
+			if id, ok := v["$artifact"].(string); ok {
+				files = append(files, views.Value{URL: views.ArtifactURL(id), Artifact: id, Text: strings.TrimPrefix(at, ".")})
+				return
+			}
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				collect(at+"."+key, v[key])
+			}
+		}
+	}
+	collect("", value)
+	if n := len(files) - filesShown; n > 0 {
+		return files[:filesShown], "and " + strconv.Itoa(n) + " more"
+	}
+	return files, ""
 }
 
 // codeShown is the maximum size of a composite value on a page. The list of a large fan-out
@@ -110,6 +145,7 @@ func (h *Pages) artifactNames() *artifactNames {
 // removed or unreadable artifact is unchanged.
 func (n *artifactNames) resolve(ctx context.Context, values []views.Value) []views.Value {
 	for i := range values {
+		n.resolve(ctx, values[i].Files)
 		id := values[i].Artifact
 		if id == "" {
 			continue

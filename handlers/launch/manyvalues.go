@@ -144,7 +144,7 @@ func manyField(v varied, sent url.Values) views.ManyField {
 // first fills in the controls from the bounds of the type and the default.
 func (v varied) first(f views.ManyField) views.ManyField {
 	if f.Number {
-		f.From, f.To = v.kind.Params.Min.String(), v.kind.Params.Max.String()
+		f.From, f.To = v.kind.Params.Min.String(), v.kind.Params.Max.String() // not exclusive bounds, which are no values
 		if v.kind.Params.LogScale {
 			f.Scale, f.Distribution = "log", string(space.LogUniform)
 		}

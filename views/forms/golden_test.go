@@ -93,6 +93,7 @@ func TestDocumentedHints(t *testing.T) {
 	for expression, want := range map[string]string{
 		"Integer(min=1, max=200)":                       "1 to 200.",
 		"Float(min=0)":                                  "At least 0.",
+		"Float(exclusive_min=0, exclusive_max=1)":       "More than 0 and less than 1.",
 		"List<Integer>(max_items=8)":                    "0 to 8 entries.",
 		"Dataset(columns=[image: Tensor, label: Text])": "Needs the columns image and label.",
 		`Duration(max="24h")`:                           "At most",

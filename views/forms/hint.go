@@ -12,6 +12,9 @@ func (c Control) hint() string {
 	p := c.Type.Params
 	switch c.Type.Kind {
 	case typeregistry.KindInteger, typeregistry.KindFloat:
+		if words := p.Bounds().Words(""); words != "" {
+			return strings.ToUpper(words[:1]) + words[1:] + "."
+		}
 		return between(p.Min.String(), p.Max.String(), "")
 	case typeregistry.KindString:
 		return between(least(p.MinLength), count(p.MaxLength), " characters")

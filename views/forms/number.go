@@ -24,11 +24,12 @@ const SliderSteps = 1000
 type numberControl struct{ c Control }
 
 // Slider returns the slider of a number with both bounds: for floats, for logarithmic
-// scales, and if the hints request one.
+// scales, and if the hints request one. It ends one position before an exclusive bound.
 func (n numberControl) Slider() (Slider, bool) {
 	p := n.c.Type.Params
-	low, lowErr := strconv.ParseFloat(p.Min.String(), 64)
-	high, highErr := strconv.ParseFloat(p.Max.String(), 64)
+	bounds := p.Bounds()
+	low, lowErr := strconv.ParseFloat(bounds.Low.String(), 64)
+	high, highErr := strconv.ParseFloat(bounds.High.String(), 64)
 	integer := n.c.Type.Kind == typeregistry.KindInteger
 	if lowErr != nil || highErr != nil || high <= low || n.c.Widget == "input" || n.c.Compact && n.c.Widget != "slider" {
 		return Slider{}, false
@@ -36,7 +37,13 @@ func (n numberControl) Slider() (Slider, bool) {
 	if integer && !p.LogScale && n.c.Widget != "slider" {
 		return Slider{}, false
 	}
-	s := Slider{Min: p.Min.String(), Max: p.Max.String(), Log: p.LogScale && low > 0, Integer: integer, Step: p.Step.String()}
+	s := Slider{Min: bounds.Low.String(), Max: bounds.High.String(), Log: p.LogScale && low > 0, Integer: integer, Step: p.Step.String()}
+	if bounds.LowOpen {
+		s.Min = inside(low, high, s.Log, n.c)
+	}
+	if bounds.HighOpen {
+		s.Max = inside(high, low, s.Log, n.c)
+	}
 	if v, err := strconv.ParseFloat(n.c.Value(), 64); err == nil {
 		s.Position = position(v, low, high, s.Log)
 	}
@@ -46,6 +53,17 @@ func (n numberControl) Slider() (Slider, bool) {
 		s.Ticks = even(low, high, stepOf(n.c))
 	}
 	return s, true
+}
+
+// inside is the value that is one step, or one position of the slider, away from an exclusive bound.
+func inside(bound, other float64, log bool, c Control) string {
+	if step := stepOf(c); step > 0 && step < math.Abs(other-bound) {
+		return strconv.FormatFloat(bound+math.Copysign(step, other-bound), 'g', 12, 64)
+	}
+	if log {
+		return strconv.FormatFloat(bound*math.Pow(other/bound, 1.0/SliderSteps), 'g', 3, 64)
+	}
+	return strconv.FormatFloat(bound+(other-bound)/SliderSteps, 'g', 12, 64)
 }
 
 // position is the position of v on a scale from low to high.
@@ -137,7 +155,8 @@ func shortExponent(exact, rounded string) string {
 
 // InputMode selects the keyboard of a phone.
 func (n numberControl) InputMode() string {
-	negative := n.c.Type.Params.Min == "" || n.c.Type.Params.Min[0] == '-'
+	low := n.c.Type.Params.Bounds().Low
+	negative := low == "" || low[0] == '-'
 	switch {
 	case negative:
 		return "text" // numeric keyboards of some phones have no minus sign

@@ -32,6 +32,17 @@ func TestSliders(t *testing.T) {
 		require.Equal(t, test.position, slider.Position, test.expression)
 		require.Equal(t, test.ticks, slider.Ticks, test.expression)
 	}
+	for expression, ends := range map[string][2]string{
+		"Float(exclusive_min=0, exclusive_max=1)":           {"0.001", "0.999"},
+		"Float(exclusive_min=0, max=1)":                     {"0.001", "1"},
+		"Float(exclusive_min=0, exclusive_max=1, step=0.1)": {"0.1", "0.9"},
+		"Float(min=1e-5, exclusive_max=0.1, log=true)":      {"1e-5", "0.0991"},
+	} {
+		slider, ok := forms.SliderOf(forms.New(forms.Config{Schema: schemaOf(t, field("it", expression))}).Controls()[0])
+		require.True(t, ok, expression)
+		require.Equal(t, ends[0], slider.Min, expression)
+		require.Equal(t, ends[1], slider.Max, expression)
+	}
 	for _, expression := range []string{"Float(min=0)", "Integer(min=0, max=9)", "Float(min=1, max=1)"} {
 		c := forms.New(forms.Config{Schema: schemaOf(t, field("it", expression))}).Controls()[0]
 		_, ok := forms.SliderOf(c)

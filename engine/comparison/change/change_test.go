@@ -34,6 +34,8 @@ func TestWhatBreaksLaunches(t *testing.T) {
 		"another type":              {"{name: lr, type: Float}", "{name: lr, type: Boolean}", "changed", `Values of "lr" no longer fit: Float is not a Boolean.`},
 		"a wider type":              {"{name: lr, type: Integer}", "{name: lr, type: Float}", "changed", ""},
 		"a lower maximum":           {"{name: lr, type: Float(max=1)}", "{name: lr, type: Float(max=0.5)}", "changed", `Some values of "lr" are now rejected: the maximum is 0.5.`},
+		"an exclusive maximum":      {"{name: lr, type: Float(max=1)}", "{name: lr, type: Float(exclusive_max=1)}", "changed", `Some values of "lr" are now rejected: they must be less than 1.`},
+		"an inclusive minimum":      {"{name: lr, type: Float(exclusive_min=1)}", "{name: lr, type: Float(min=1)}", "changed", ""},
 		"a higher maximum":          {"{name: lr, type: Float(max=0.5)}", "{name: lr, type: Float(max=1)}", "changed", ""},
 		"a choice less":             {"{name: k, type: 'Enum(a, b)'}", "{name: k, type: Enum(a)}", "changed", `Values of "k" no longer fit: "b" is not one of its options.`},
 		"another default":           {"{name: lr, type: Float, default: 1}", "{name: lr, type: Float, default: 2}", "changed", ""},

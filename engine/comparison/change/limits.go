@@ -94,8 +94,8 @@ func sameValidators(old, now []typeregistry.Validator) bool {
 }
 
 // validatorRule is what a validator rejects, without the message.
-func validatorRule(v typeregistry.Validator) [5]string {
-	return [5]string{v.Rule, v.Pattern, v.Min.String(), v.Max.String(), v.Field}
+func validatorRule(v typeregistry.Validator) [7]string {
+	return [7]string{v.Rule, v.Pattern, v.Min.String(), v.Max.String(), v.ExclusiveMin.String(), v.ExclusiveMax.String(), v.Field}
 }
 
 // narrower specifies which limit excludes values that were allowed; "" for none.
@@ -109,17 +109,25 @@ func narrower(a, b *typeregistry.Params) string {
 }
 
 func narrowerRange(a, b *typeregistry.Params) string {
+	old, now := a.Bounds(), b.Bounds()
 	switch {
-	case b.Min != "" && (a.Min == "" || less(a.Min, b.Min)):
-		return "the minimum is " + b.Min.String()
-	case b.Max != "" && (a.Max == "" || less(b.Max, a.Max)):
-		return "the maximum is " + b.Max.String()
+	case now.Low != "" && (old.Low == "" || less(old.Low, now.Low) || now.LowOpen && !old.LowOpen && !less(now.Low, old.Low)):
+		return bound(now.LowOpen, "they must be more than ", "the minimum is ") + now.Low.String()
+	case now.High != "" && (old.High == "" || less(now.High, old.High) || now.HighOpen && !old.HighOpen && !less(old.High, now.High)):
+		return bound(now.HighOpen, "they must be less than ", "the maximum is ") + now.High.String()
 	case b.Earliest != "" && (a.Earliest == "" || sooner(a.Earliest, b.Earliest)):
 		return "the minimum is " + b.Earliest
 	case b.Latest != "" && (a.Latest == "" || sooner(b.Latest, a.Latest)):
 		return "the maximum is " + b.Latest
 	}
 	return ""
+}
+
+func bound(open bool, ifOpen, ifClosed string) string {
+	if open {
+		return ifOpen
+	}
+	return ifClosed
 }
 
 func narrowerCount(a, b *typeregistry.Params) string {

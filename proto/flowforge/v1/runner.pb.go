@@ -2354,6 +2354,7 @@ type OutputSpec struct {
 	Stdout        bool                   `protobuf:"varint,6,opt,name=stdout,proto3" json:"stdout,omitempty"`  // the standard output of the command
 	Storage       string                 `protobuf:"bytes,7,opt,name=storage,proto3" json:"storage,omitempty"` // the hint of the definition: memory, disk or distributed; empty: disk; streaming: other attempts read it during the write
 	Bucket        *BucketTarget          `protobuf:"bytes,8,opt,name=bucket,proto3" json:"bucket,omitempty"`   // also upload it to a bucket outside of the store; absent: none
+	Files         bool                   `protobuf:"varint,9,opt,name=files,proto3" json:"files,omitempty"`    // the value can contain files, as {"$path": "a file in the outputs folder"}
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2442,6 +2443,13 @@ func (x *OutputSpec) GetBucket() *BucketTarget {
 		return x.Bucket
 	}
 	return nil
+}
+
+func (x *OutputSpec) GetFiles() bool {
+	if x != nil {
+		return x.Files
+	}
+	return false
 }
 
 // SpooledResult is the result of an attempt that the server has not accepted yet. A runner
@@ -2860,7 +2868,7 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\rsingle_branch\x18\x05 \x01(\bR\fsingleBranch\x12\x14\n" +
 	"\x05fetch\x18\x06 \x03(\tR\x05fetch\x12#\n" +
 	"\rno_submodules\x18\a \x01(\bR\fnoSubmodules\x12\x1a\n" +
-	"\binsecure\x18\b \x01(\bR\binsecure\"\xe2\x01\n" +
+	"\binsecure\x18\b \x01(\bR\binsecure\"\xf8\x01\n" +
 	"\n" +
 	"OutputSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -2870,7 +2878,8 @@ const file_flowforge_v1_runner_proto_rawDesc = "" +
 	"\x04path\x18\x05 \x01(\tR\x04path\x12\x16\n" +
 	"\x06stdout\x18\x06 \x01(\bR\x06stdout\x12\x18\n" +
 	"\astorage\x18\a \x01(\tR\astorage\x122\n" +
-	"\x06bucket\x18\b \x01(\v2\x1a.flowforge.v1.BucketTargetR\x06bucket\"u\n" +
+	"\x06bucket\x18\b \x01(\v2\x1a.flowforge.v1.BucketTargetR\x06bucket\x12\x14\n" +
+	"\x05files\x18\t \x01(\bR\x05files\"u\n" +
 	"\rSpooledResult\x123\n" +
 	"\x06report\x18\x01 \x01(\v2\x1b.flowforge.v1.AttemptReportR\x06report\x12/\n" +
 	"\x05blobs\x18\x02 \x03(\v2\x19.flowforge.v1.SpooledBlobR\x05blobs\"M\n" +

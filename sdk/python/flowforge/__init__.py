@@ -85,6 +85,7 @@ if TYPE_CHECKING:
         succeeded,
     )
     from ._catalogue import CatalogueVersion, dataset, model, register_dataset, register_model
+    from ._listing import datasets, inputs, models, schedules, sweeps, versions, workflows
     from ._query import compare, executions
     from ._run import Run, launch
     from ._schema import Columns
@@ -99,6 +100,7 @@ _LATER = {
     "Outputs Pattern Placeholder Range RequiredIf Section ShowIf Storage Unit",
     "_control": "approval foreach when",
     "_handles": "Dataset Directory FeatureSet File HyperparameterSet Image Model Report Secret Table",
+    "_listing": "datasets inputs models schedules sweeps versions workflows",
     "_operator": "Operator operator",
     "_options": "Breaker Cache Lock Retry RetryBudget Schedule Window",
     "_reference": "command grpc http sensor shell sql template_ref workflow_ref",
@@ -181,19 +183,23 @@ __all__ = [
     "compare",
     "completed",
     "dataset",
+    "datasets",
     "execution",
     "executions",
     "failed",
     "foreach",
     "grpc",
     "http",
+    "inputs",
     "launch",
     "length",
     "model",
+    "models",
     "on_exit",
     "operator",
     "register_dataset",
     "register_model",
+    "schedules",
     "sensor",
     "shell",
     "skipped",
@@ -201,11 +207,14 @@ __all__ = [
     "status",
     "succeeded",
     "sweep",
+    "sweeps",
     "template_ref",
     "types",
+    "versions",
     "when",
     "workflow",
     "workflow_ref",
+    "workflows",
 ]
 
 # This name shadows the module flowforge.client, which you can still import from:
@@ -218,12 +227,19 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         module = _HOME.get(name)
         if module is None:
-            raise AttributeError(f"module 'flowforge' has no attribute {name!r}")
+            raise _unknown(name)
         import importlib
 
         value = getattr(importlib.import_module(f".{module}", __name__), name)
         globals()[name] = value
         return value
+
+    def _unknown(name: str) -> AttributeError:
+        if name.startswith("_"):  # Python looks for modules and special names
+            return AttributeError(f"module 'flowforge' has no attribute {name!r}")
+        from . import _habits
+
+        return _habits.of_module(name)
 
     def __dir__() -> List[str]:
         return sorted(__all__)

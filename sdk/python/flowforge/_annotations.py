@@ -13,7 +13,7 @@ import typing
 import uuid
 from typing import Annotated, Any, Callable, Dict, FrozenSet, List, Literal, Mapping, Optional, Tuple, Union
 
-from . import _connection, _constraints, _foreign, _handles, _times
+from . import _connection, _constraints, _custom, _foreign, _handles, _times
 from ._evaluate import UNIONS
 from ._hints import class_hints, is_instance, is_json, may_be_absent, required, spelled
 from ._limits import constrain
@@ -52,6 +52,9 @@ def read(annotation: Any, pickle: bool = False) -> Read:
     found = Read(t, {})
     for word in metadata:
         found = _apply(found, word)
+    for word in metadata:
+        if isinstance(word, _constraints.CustomType):  # after the limits, which belong to its base
+            found = dataclasses.replace(found, type=_custom.declare(found.type, word))
     return found
 
 
@@ -64,8 +67,6 @@ def _apply(found: Read, word: Any) -> Read:
         return dataclasses.replace(found, storage=word.name)
     if isinstance(word, _constraints.Outputs):
         return dataclasses.replace(found, outputs=word.names)
-    if isinstance(word, _constraints.CustomType):
-        return dataclasses.replace(found, type=dataclasses.replace(found.type, custom=word.name))
     if isinstance(word, Columns):
         return dataclasses.replace(found, type=found.type.with_params(columns=word))
     if isinstance(word, _constraints.Constraint):
@@ -254,7 +255,8 @@ def _class(cls: type, pickle: bool) -> Type:
     if issubclass(cls, enum.Enum):
         return _enum(cls)
     if issubclass(cls, _handles.File):
-        return Type(cls.kind, python=cls.__name__, custom=cls.registered, decode=lambda v: _handle(cls, v), encode=_reference)
+        t = Type(cls.kind, python=cls.__name__, decode=lambda v: _handle(cls, v), encode=_reference)
+        return t if cls._custom_type is None else _custom.declare(t, cls._custom_type)
     if issubclass(cls, os.PathLike):
         return Type("File", python=cls.__name__, decode=cls, encode=_reference)
     if issubclass(cls, _handles.HyperparameterSet):
@@ -269,6 +271,8 @@ def _class(cls: type, pickle: bool) -> Type:
     library = _foreign.data(cls)
     if library is not None:
         return library
+    if _foreign.is_figure(cls) and not pickle:
+        raise Unmapped(f"`{cls.__name__}` has no type. Use Image, and return Image(figure)")
     if pickle:
         return Type("File", {"format": "pickle"}, python=cls.__name__, decode=lambda path: _handles.read(_path(path), True))
     raise Unmapped(f"`{cls.__name__}` has no type. {_WAY_OUT}; or set pickle=True on the operator to pass it between operators")

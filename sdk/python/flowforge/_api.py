@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO, Any, Callable, Dict, Iterator, Optional, Type
 from urllib.parse import quote, urlencode, urlsplit
 
-from . import _files
+from . import _files, _place
 from .exceptions import ServerError
 
 DEFAULT = "http://127.0.0.1:8080"
@@ -38,6 +38,9 @@ class Server:
             self._token = os.environ.get("FLOWFORGE_TOKEN", "").strip() or stored_token(self.url) or _local_token(self.url)
         self._token = self._token.strip()
         if not self._token and _of_task():
+            frame = _place.caller()
+            if frame is not None and frame.f_code.co_name == "<module>":
+                raise _place.error('tasks import this file, so they run this line too: put it under `if __name__ == "__main__":`')
             raise ServerError("tasks have no API key: add an input of type Secret whose value is an API key, and set os.environ[\"FLOWFORGE_TOKEN\"] to it")
         if not self._token:
             raise ServerError(f"no API key for {self.url}: run `flowforge login {self.url}`, or set FLOWFORGE_TOKEN")

@@ -125,9 +125,18 @@ def choose(module: Any, path: str, name: str) -> Workflow[Any, Any]:
     _check_names(own, path)
     if name and not named:
         raise FlowForgeError(f"{path} has no workflow {name!r}; its workflows are: {', '.join(every)}")
-    if not name and len({id(w.function) for w in own.values()}) > 1:
-        raise FlowForgeError(f"{path} has several workflows; choose one with --workflow: {', '.join(own)}")
-    return named[0] if name else next(iter(own.values()))
+    if name:
+        return named[0]
+    outer = own if len({id(w.function) for w in own.values()}) == 1 else _outer(own)
+    if len({id(w.function) for w in outer.values()}) != 1:
+        raise FlowForgeError(f"{path} has several workflows; choose one with --workflow: {', '.join(outer or own)}")
+    return next(iter(outer.values()))
+
+
+def _outer(workflows: Mapping[str, Workflow[Any, Any]]) -> Dict[str, Workflow[Any, Any]]:
+    """Return the workflows that no other one of them calls."""
+    called = {part for one in workflows.values() for part in one.definition().parts - {id(one.function)}}
+    return {key: one for key, one in workflows.items() if id(one.function) not in called}
 
 
 def _check_names(workflows: Mapping[str, Workflow[Any, Any]], path: str) -> None:

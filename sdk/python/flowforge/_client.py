@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import math
 import os
-import signal
 import sys
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Set, Union
 
 from . import _encoding, _files, _formats, _streams
 from ._config import Config
 from ._sender import Sender
+from ._signals import flush_on_sigterm, save_on_exception
 from ._transport import Refused, Transport, Unreachable
 from ._types import LogLevel, MetricType, TaskStatus
 from .exceptions import InputError
@@ -37,6 +35,7 @@ class Client:
         self._lock = threading.Lock()
         self._on_preempt: List[Callable[[], None]] = []
         self._on_failure: List[Callable[[], None]] = []
+        self._advice: Set[str] = set()
 
     @classmethod
     def from_env(cls) -> Client:
@@ -69,6 +68,8 @@ class Client:
 
     def log(self, message: str, level: Union[str, LogLevel] = LogLevel.INFO, **fields: Any) -> None:
         """Write a log line. Fields, such as rows=3, follow the message and are searchable."""
+        if isinstance(message, Mapping) and message and all(isinstance(value, (int, float)) for value in message.values()):
+            self._once("client.log writes text, so these numbers are not metrics. Use client.metrics({…}, step=…).")
         name = level.value if isinstance(level, LogLevel) else str(level).upper()
         name = {"WARNING": "WARN", "CRITICAL": "ERROR", "FATAL": "ERROR"}.get(name, name)
         if not self.inside:
@@ -116,6 +117,17 @@ class Client:
         if step is not None:
             entry["step"] = str(int(step))
         self._sending().add("metrics", entry)
+
+    def metrics(self, values: Mapping[str, Any], *, step: Optional[int] = None, prefix: str = "") -> None:
+        """Record a point of several metrics: client.metrics({"loss": 0.3, "accuracy": 0.9}, step=epoch).
+
+        `prefix` is added to their names, such as "val_". Nested dictionaries have names with dots.
+        """
+        for name, value in values.items():
+            if isinstance(value, Mapping):
+                self.metrics(value, step=step, prefix=f"{prefix}{name}.")
+            else:
+                self.metric(f"{prefix}{name}", value, step=step)
 
     def status(
         self,
@@ -285,7 +297,7 @@ class Client:
         """
         self._on_preempt.append(save)
         if self.inside:
-            _flush_on_sigterm(self)
+            flush_on_sigterm(self)
         return save
 
     def on_failure(self, save: Callable[[], None]) -> Callable[[], None]:
@@ -297,8 +309,8 @@ class Client:
         """
         self._on_failure.append(save)
         if self.inside and len(self._on_failure) == 1:
-            _flush_on_sigterm(self)
-            _save_on_exception(self)
+            flush_on_sigterm(self)
+            save_on_exception(self)
         return save
 
     def _save_stopped(self) -> None:
@@ -324,6 +336,19 @@ class Client:
         if sender is not None:
             sender.close()
 
+    def _once(self, advice: str) -> None:
+        """Write a warning to the log the first time."""
+        if advice not in self._advice:
+            self._advice.add(advice)
+            self.log(advice, LogLevel.WARN)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            from . import _habits
+
+            raise _habits.of_client(name)
+
     def _task(self) -> Dict[str, Any]:
         return {"taskId": self._config.task_id, "workflowId": self._config.workflow_id}
 
@@ -333,7 +358,7 @@ class Client:
                 self._sender = Sender(self._config)
                 atexit.register(self.close)
                 os.register_at_fork(after_in_child=self._after_fork)
-                _flush_on_sigterm(self)
+                flush_on_sigterm(self)
             return self._sender
 
     def _after_fork(self) -> None:
@@ -354,42 +379,3 @@ def _refuse_in_workflow(method: str) -> None:
 def _now() -> str:
     """Unix milliseconds as a string, because JSON numbers are not exact for 64 bits."""
     return str(time.time_ns() // 1_000_000)
-
-
-def _flush_on_sigterm(client: Client) -> None:
-    """Send the remaining reports on SIGTERM, then end with that signal.
-
-    A handler that the program installed stays in place. It can call client.close().
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        return
-
-    def stop(signum: int, frame: Any) -> None:
-        # The interrupted code may hold the lock of the buffer, so use other threads.
-        saving = threading.Thread(target=client._save_stopped, daemon=True)
-        saving.start()
-        saving.join()
-        closing = threading.Thread(target=client.close, daemon=True)
-        closing.start()
-        closing.join(3.0)
-        # A signal that interrupts a write to standard output cannot flush it: Python refuses
-        # the reentrant call.
-        with contextlib.suppress(RuntimeError, OSError, ValueError):
-            sys.stdout.flush()
-        signal.signal(signum, signal.SIG_DFL)
-        os.kill(os.getpid(), signum)
-
-    signal.signal(signal.SIGTERM, stop)
-
-
-def _save_on_exception(client: Client) -> None:
-    """Run the on_failure callbacks when an exception ends the program."""
-    before = sys.excepthook
-
-    def failed(kind: Type[BaseException], problem: BaseException, trace: Optional[TracebackType]) -> None:
-        client._save("on_failure", client._on_failure)
-        before(kind, problem, trace)
-
-    sys.excepthook = failed

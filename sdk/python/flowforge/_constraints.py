@@ -5,9 +5,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any, Dict, Optional, Tuple, Union
+
+from . import _place
 
 Bound = Union[int, float, str, date, timedelta]
 
@@ -30,9 +34,10 @@ class Hint:
 
 @dataclass(frozen=True)
 class Range(Constraint):
-    """Inclusive limits for a number, date or duration.
+    """Limits for a number, date or duration.
 
-    `log` selects a logarithmic slider. `step` only sets the increment of the form control: values
+    `min` and `max` are inclusive. `exclusive_min` and `exclusive_max` are limits for a number or a
+    date that the value cannot equal. `log` selects a logarithmic slider. `step` only sets the increment of the form control: values
     between the steps are valid.
     """
 
@@ -40,9 +45,13 @@ class Range(Constraint):
     max: Optional[Bound] = None
     log: bool = False
     step: Optional[float] = None
+    exclusive_min: Optional[Bound] = None
+    exclusive_max: Optional[Bound] = None
 
     def params(self) -> Dict[str, Any]:
-        return {"min": self.min, "max": self.max, "step": self.step, "log": True if self.log else None}
+        return {
+            "min": self.min, "max": self.max, "exclusive_min": self.exclusive_min, "exclusive_max": self.exclusive_max, "step": self.step, "log": True if self.log else None,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -127,11 +136,40 @@ class ConnectionKind(Constraint):
         return {"kind": self.name}
 
 
-@dataclass(frozen=True)
 class CustomType(Constraint):
-    """The value has a type that an administrator registered: Annotated[float, CustomType("Rate")]."""
+    """The value has a custom type: Annotated[float, CustomType("Rate")] is one that is registered on the server.
 
-    name: str
+    With register=True, a description or a renderer, the annotation declares the type:
+    Annotated[float, Range(0, 1), CustomType("Rate", renderer="rate.html")]. Deploying or launching
+    the workflow registers it. `renderer` is an HTML page that shows values, relative to the Python
+    file, and with `inputs`, launch forms use it to enter them. Raises DefinitionError if the page
+    does not exist.
+    """
+
+    def __init__(self, name: str, *, register: bool = False, description: str = "", renderer: Union[str, "os.PathLike[str]", None] = None, inputs: bool = False) -> None:
+        self.name, self.description, self.inputs = name, description, inputs
+        self.declares = register or bool(description) or renderer is not None
+        self.place = _place.here()
+        self.renderer = None if renderer is None else _page(renderer, name)
+
+    def __repr__(self) -> str:
+        return f"CustomType({self.name!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CustomType) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def _page(renderer: Union[str, "os.PathLike[str]"], name: str) -> Path:
+    """Return the file of a page, relative to the file of the user's call. Tasks do not read it."""
+    frame = _place.caller()
+    folder = Path(frame.f_code.co_filename).parent if frame is not None and not _place.cell(frame.f_code.co_filename) else Path()
+    path = (folder / renderer).resolve()
+    if not os.environ.get("FLOWFORGE_TASK_ID") and not path.is_file():
+        raise _place.error(f"the renderer of {name} does not exist: {path}")
+    return path
 
 
 @dataclass(frozen=True)

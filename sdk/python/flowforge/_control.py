@@ -100,7 +100,7 @@ def _items(items: Any) -> Tuple[Union[Value, List[Any], range], Type]:
         if t.kind == "JSON":
             return items._ff, JSON
         if t.kind != "List" or t.elem is None:
-            raise error(f"foreach needs a list; {items._ff.label} is {article(t)}")
+            raise error(f"foreach needs a list; {items._ff.label} is {article(t)}" + ("; return list(….items()) or its values from an operator" if t.kind == "Map" else ""))
         return items._ff, t.elem
     if isinstance(items, (str, bytes)) or not hasattr(items, "__iter__"):
         instead = f"range({items})" if isinstance(items, int) else f"[{items!r}]"

@@ -8,9 +8,9 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, FrozenSet, Iterator, List, Mapping, Optional, Tuple
 
-from . import _git, _pack, _place, _sources, _versions, _yaml
+from . import _custom, _git, _pack, _place, _sources, _versions, _yaml
 from ._place import error
 from ._schema import Type
 
@@ -27,6 +27,7 @@ class Definition:
     ) -> None:
         self.workflow = workflow
         self._functions = functions  # of operators
+        self.parts: FrozenSet[int] = frozenset()  # the IDs of the functions that are sub-workflows
         self._types = dict(types)  # of inputs by name, of outputs by output:name
         self._document = _reduced(document)
         self._metadata = _reduced(dict(metadata))
@@ -89,6 +90,9 @@ class Definition:
         document = self.document("sha256:" + self.code.digest())
         document.pop("version")
         document.pop("schedules", None)  # they are no part of a version
+        types = _custom.documents(document)
+        if types:
+            document["types"] = types
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
     def yaml(self, folder: Path = Path(".")) -> str:

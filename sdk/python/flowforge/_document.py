@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence, Tuple, Union
 
-from . import _future
+from . import _contained, _future
 from ._graph import Foreach, Input, Node, NodeOutput, Output, Port, Rule, Scope, Tracer, Value, numbered
 from ._place import error
 
@@ -42,7 +42,7 @@ class _Writer:
         others = [o for o in self._scope.outputs if o.value.kind != "output" or o.value.scope.home is not self._scope]
         if not others:
             return self._scope.outputs
-        names = {o.name: o.type.inner.blob for o in others}
+        names = {o.name: _contained.places(o.type) or False for o in others}
         script = f"from flowforge._task import pass_on\n\npass_on({names!r})\n"
         section = {"type": "python", "description": "Passes on the results of the workflow.", "code": {"script": script}}
         node = Node(self._scope.unique("results"), self._scope, section)

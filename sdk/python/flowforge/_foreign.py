@@ -52,6 +52,11 @@ def undeclared(value: Any) -> Mapping[str, Any]:
     return {name: found for name, found in vars(value).items() if not hasattr(type(value), name) and name not in type(value).__dataclass_fields__}
 
 
+def is_figure(cls: type) -> bool:
+    """Whether cls is a class of figures, which files cannot restore."""
+    return callable(getattr(cls, "savefig", None))
+
+
 def data(cls: type) -> Optional[Type]:
     """Return the type of data frames, arrays and tensors."""
     package = library(cls)
@@ -59,6 +64,8 @@ def data(cls: type) -> Optional[Type]:
         return Type("Table", python="DataFrame", decode=_frame)
     if package == "pyarrow" and cls.__name__ == "Table":
         return Type("Table", python="Table", decode=_arrow)
+    if package == "PIL" and cls.__name__ == "Image":
+        return Type("Image", python="PIL.Image", decode=_picture)
     if package == "numpy" and cls.__name__ == "ndarray":
         return Type("File", {"format": "npz"}, python="ndarray", decode=_load)
     if _formats.is_torch(cls):
@@ -68,6 +75,12 @@ def data(cls: type) -> Optional[Type]:
 
 def _load(path: Any) -> Any:
     return _formats.read(Path(path), Path(path).name, False)
+
+
+def _picture(path: Any) -> Any:
+    import PIL.Image
+
+    return PIL.Image.open(path)
 
 
 def _frame(path: Any) -> Any:
@@ -88,7 +101,7 @@ def params(word: Any) -> Tuple[Dict[str, Any], str, Dict[str, Any]]:
     if package not in ("annotated_types", "pydantic", "typing_extensions"):
         return {}, "", {}
     found: Dict[str, Any] = {}
-    for name, mine in (("ge", "min"), ("le", "max"), ("gt", "gt"), ("lt", "lt"), ("multiple_of", "step"), ("pattern", "pattern")):
+    for name, mine in (("ge", "min"), ("le", "max"), ("gt", "exclusive_min"), ("lt", "exclusive_max"), ("multiple_of", "step"), ("pattern", "pattern")):
         value = getattr(word, name, None)
         if value is not None:
             found[mine] = value

@@ -10,6 +10,7 @@ import pickle
 from pathlib import Path
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
+from . import _figures
 from .exceptions import InputError, OutputError
 
 # Tables below this size are written as Arrow, which needs no unpacking. Larger tables are
@@ -129,6 +130,10 @@ def _read_torch(path: Path) -> Any:
     return torch.load(str(path), weights_only=True, map_location="cpu")
 
 
+def _write_png(value: Any, path: Path) -> None:
+    path.write_bytes(_figures.png(value))
+
+
 def _write_raw(value: Any, path: Path) -> None:
     path.write_bytes(value)
 
@@ -141,6 +146,7 @@ FORMATS: Dict[str, Format] = {
     "npz": Format(".npz", _write_npz, _read_npz),
     "npy": Format(".npy", _write_npy, _read_npy),
     "torch": Format(".pt", _write_torch, _read_torch),
+    "png": Format(".png", _write_png, Path.read_bytes),
     "raw": Format(".bin", _write_raw, Path.read_bytes),
 }
 
@@ -176,6 +182,8 @@ def format_for(value: Any) -> Optional[str]:
         return "torch"
     if isinstance(value, (bytes, bytearray, memoryview)):
         return "raw"
+    if _figures.is_picture(value):
+        return "png"
     if isinstance(value, dict) and value:
         inside = {library(type(item)) for item in value.values()}
         if inside == {"torch"}:

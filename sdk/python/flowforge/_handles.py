@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Union
 
-from . import _formats
+from . import _figures, _formats
+from ._constraints import CustomType
 from ._place import error
 from .exceptions import InputError, OutputError
 
@@ -35,7 +36,7 @@ class File:
     """A file. `path` is its local path, and load() reads it according to its extension."""
 
     kind = "File"
-    registered = ""  # name of the custom type, for subclasses
+    _custom_type: Optional[CustomType] = None  # of a subclass
 
     def __init__(self, value: Any, *, format: Optional[str] = None) -> None:
         self.format = format
@@ -59,10 +60,12 @@ class File:
         else:
             self._value = value
 
-    def __init_subclass__(cls, registered: str = "", **more: Any) -> None:
+    def __init_subclass__(
+        cls, registered: str = "", register: bool = False, description: str = "", renderer: Union[str, "os.PathLike[str]", None] = None, **more: Any
+    ) -> None:
         super().__init_subclass__(**more)
         if registered:
-            cls.registered = registered
+            cls._custom_type = CustomType(registered, register=register, description=description, renderer=renderer)
 
     def _is_reference(self, text: str) -> bool:
         return True
@@ -150,13 +153,26 @@ class Table(File):
 
 
 class Image(File):
-    """An image."""
+    """An image: a figure of matplotlib or seaborn, a picture of Pillow, pixels in an array, or the path of a file.
+
+    Arrays have height × width, or height × width × 1 to 4 channels, with integers from 0 to 255 or
+    floats from 0 to 1.
+    """
 
     kind = "Image"
 
+    def write(self, folder: Path, name: str, pickle: bool) -> Path:
+        if self.format is None and _figures.is_array(self._value):
+            return write(self._value, folder, name, "png", pickle)
+        return super().write(folder, name, pickle)
+
 
 class Report(File):
-    """An HTML page: Report("<h1>…</h1>"), or the path of a file."""
+    """An HTML page: Report("<h1>…</h1>"), or the path of a file.
+
+    Report(["<h1>Loss</h1>", figure, frame]) is a page of several parts: HTML, figures of matplotlib,
+    seaborn and plotly, pictures of Pillow, and data frames.
+    """
 
     kind = "Report"
 
@@ -166,8 +182,11 @@ class Report(File):
     def write(self, folder: Path, name: str, pickle: bool) -> Path:
         target = folder / f"{name}.html"
         folder.mkdir(parents=True, exist_ok=True)
-        target.write_text(str(self.load()), encoding="utf-8")
+        target.write_text(self.load(), encoding="utf-8")
         return target
+
+    def load(self, *, allow_pickle: bool = False) -> Any:
+        return _figures.page(self._value) if self.has_value else super().load()
 
 
 class FeatureSet(File):

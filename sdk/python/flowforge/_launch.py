@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional, Union
 
-from . import _handles, _versions
+from . import _contained, _custom, _handles, _versions
 from ._api import Server, quoted
 from ._place import error
 from ._schema import JSON, Type, article
@@ -105,6 +105,7 @@ def develop(workflow: Workflow[Any, Any], server: Server) -> Deployment:
 
 
 def _register(server: Server, d: Definition, version: str, change: _versions.Change, before: str) -> Deployment:
+    _custom.register(d, server)
     package = server.upload(d.code.archive(), "package.tar.gz", "application/gzip")["$file"]
     origin = {**change._asdict(), **({"from": before} if before else {})}
     document = d.registered("sha256:" + package, version, origin)
@@ -199,7 +200,7 @@ def upload(server: Server, t: Type, value: Any, name: str) -> Any:
     if t.kind == "List" and t.elem is not None and isinstance(value, (list, tuple, set, frozenset)):
         return [upload(server, t.elem, v, name) for v in value]
     if not t.blob:
-        return _encoded(t, value, name)
+        return _encoded(t, _contained.changed(t, value, lambda of, file: upload(server, of, file, name)), name)
     found = _reference(server, value)
     if found:
         return found
@@ -266,5 +267,7 @@ def _upload_file(server: Server, value: Any, name: str) -> Any:
     try:
         with path.open("rb") as file:
             return server.upload(file, path.name)
+    except FileNotFoundError:
+        raise error(f"{name}: the file {path} does not exist in {os.getcwd()}") from None
     except OSError as err:
         raise DefinitionError(f"{name}: {err}") from err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Callable, Coroutine, Dict, Generic, List, Mapping, Optional, Protocol, TypeVar, overload
 
-from . import _coroutines, _functions, _future, _graph, _habits, _handles, _options, _place, _plain, _results, _wire, client
+from . import _contained, _coroutines, _functions, _future, _graph, _habits, _handles, _options, _place, _plain, _results, _wire, client
 from ._graph import Node, NodeOutput, Rule
 from ._place import error
 from ._schema import Type
@@ -89,13 +89,20 @@ class Operator(Signed, Generic[P, R]):
         if not t.holds_blob and not t.stream:
             encoded = _results.encode(self.name, result.name, t, value)
             return t.decode(_plain.as_json(encoded)) if _plain.is_plain(t) or t.kind == "JSON" else _plain.value(t, value)
+        if t.blob or t.stream:
+            return self._kept_file(result.name, t, value)
+        kept = _results.with_files(self.name, result.name, t, value, self._kept_file)
+        _results.encode(self.name, result.name, t, _contained.changed(t, kept, lambda of, file: {}))
+        return _plain.value(t, kept)
+
+    def _kept_file(self, name: str, t: Type, value: Any) -> Any:
         if t.blob and not self.pickle:
-            _results.check_file(self.name, result.name, t, value)
+            _results.check_file(self.name, name, t, value)
         value = _plain.value(t, value)
         try:
-            _plain.check_path(result.name, value)
+            _plain.check_path(name, value)
             if isinstance(value, _handles.File) and not self.pickle:
-                value._check_format(result.name)
+                value._check_format(name)
         except OutputError as err:
             raise OutputError(f"operator {self.name}, {err}") from None
         return value

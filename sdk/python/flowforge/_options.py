@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, TypedDict, Union
 
-from . import _quantities
+from . import _habits, _quantities
 from ._place import error
 from ._times import span
 
@@ -278,8 +278,9 @@ def check(options: Mapping[str, Any], what: str, of: str) -> None:
         if name not in known:
             import difflib
 
+            advice = _habits.of_option(name, what, of)
             near = difflib.get_close_matches(name, known, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; the options are: {', '.join(sorted(known))}"
+            hint = f": {advice}" if advice else f"; did you mean {near[0]!r}?" if near else f"; the options are: {', '.join(sorted(known))}"
             raise error(f"{what} has no option {name!r}{hint}")
     _quantities.check(options, of)
 

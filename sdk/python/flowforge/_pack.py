@@ -175,9 +175,11 @@ def near(path: Path) -> List[Path]:
 
 
 def _files(base: Path) -> List[Path]:
-    environments = {p.parent for p in base.glob("*/pyvenv.cfg")}
+    names = list(_git.files(base))
+    environments = {(base / name).parent for name in names if os.path.basename(name) == "pyvenv.cfg"} - {base}
+    environments |= {(base / name).parent.parent for name in names if name.endswith(os.path.join("conda-meta", "history"))} - {base}
     found = []
-    for name in _git.files(base):
+    for name in names:
         path = base / name
         if not _excluded(name) and path.is_file() and not environments.intersection(path.parents):
             found.append(path)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 from typing import Any, Callable, Dict, List, Mapping, Tuple
 
-from . import _files, _handles, _streams, _wire
+from . import _contained, _files, _handles, _streams, _wire
 from ._connection import Connection
 from ._place import error
 from ._schema import JSON, Type, article
@@ -15,8 +14,6 @@ from ._signature import REQUIRED, Signature
 from .exceptions import OutputError
 
 HANDLES = (_handles.File, _handles.Directory, _handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report, _handles.FeatureSet)
-
-Change = Callable[[Type, Any], Any]
 
 
 def arguments(function: Callable[..., Any], signature: Signature, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
@@ -61,7 +58,7 @@ def _problem(t: Type, found: Any) -> str:
         problems.append(_problem(of, part))
         return part
 
-    _with_parts(t, found, look)
+    _contained.with_parts(t, found, look)
     return next(filter(None, problems), "")
 
 
@@ -81,7 +78,7 @@ def value(t: Type, found: Any) -> Any:
     cls = next((c for c in HANDLES if c.kind == t.kind and t.python == c.__name__), None)
     if cls is not None and not isinstance(found, cls):
         return cls(found)
-    return _converted(t, found) if is_plain(t) else _with_parts(t, found, value)
+    return _converted(t, found) if is_plain(t) else _contained.with_parts(t, found, value)
 
 
 def _converted(t: Type, found: Any) -> Any:
@@ -114,38 +111,10 @@ def received(t: Type, found: Any, pickle: bool) -> Any:
     """Return a value of one operator as another one receives it: only pickle lets it read a pickle."""
     if isinstance(found, _handles.File):
         return _handles.received(found, pickle)
-    return _with_parts(t.inner, found, lambda of, part: received(of, part, pickle))
+    return _contained.with_parts(t.inner, found, lambda of, part: received(of, part, pickle))
 
 
 def is_plain(t: Type) -> bool:
     """Whether a task receives a value as JSON, so that it contains no files and no connections."""
     inner = [p for p in (t.elem, *(f.type for f in t.fields), *(v for _, v in t.variants)) if p]
     return not t.blob and t.kind not in ("JSON", "Connection") and all(p.kind == "JSON" or is_plain(p) for p in inner)
-
-
-def _with_parts(t: Type, found: Any, change: Change) -> Any:
-    """Return a value with its changed parts, or the value itself if no part changes."""
-    if t.kind == "List" and t.elem is not None and isinstance(found, (list, tuple)):
-        items = [change(t.elem, one) for one in found]
-        return found if _same(items, found) else type(found)(items)
-    if isinstance(found, dict) and (t.kind == "Map" or t.fields):
-        types = {f.name: f.type for f in t.fields}
-        entries = {name: change(t.elem or types.get(name, JSON), one) for name, one in found.items()}
-        return found if _same(list(entries.values()), list(found.values())) else entries
-    if t.fields and isinstance(found, tuple):
-        if len(found) != len(t.fields):
-            return found
-        items = [change(f.type, one) for f, one in zip(t.fields, found)]
-        return found if _same(items, found) else type(found)(*items) if hasattr(found, "_fields") else tuple(items)
-    if t.fields and all(hasattr(found, f.name) for f in t.fields):
-        changed = copy.copy(found)
-        for f in t.fields:
-            new = change(f.type, getattr(found, f.name))
-            if new is not getattr(found, f.name):
-                object.__setattr__(changed, f.name, new)
-        return changed
-    return found
-
-
-def _same(new: Any, old: Any) -> bool:
-    return all(a is b for a, b in zip(new, old))

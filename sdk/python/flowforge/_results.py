@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from typing import Any, List, Optional
+from typing import Any, Callable, List, Optional
 
-from . import _files, _handles, _wire
+from . import _contained, _files, _handles, _wire
 from ._formats import library
 from ._schema import Type, article
 from ._signature import Signature
@@ -46,6 +46,22 @@ def check_file(operator: str, name: str, t: Type, value: Any) -> None:
         raise OutputError(f"{what}{value!r:.100} is a string; return Path({value!r:.100}) for a file")
     if isinstance(value, str) and len(value) < 1000 and "\n" not in value and os.path.exists(value):
         raise OutputError(f"{what}{value!r} is a string and would be the content; return Path({value!r}) for the file with this name")
+
+
+def with_files(operator: str, name: str, t: Type, value: Any, keep: Callable[[str, Type, Any], Any]) -> Any:
+    """Return a value with what keep makes of its files. Their names are those of the output and their position. Raises OutputError."""
+    number = 0
+
+    def one(of: Type, file: Any) -> Any:
+        nonlocal number
+        number += 1
+        place = f"{name}, file {number}"
+        if number > _contained.MAX_FILES:
+            raise OutputError(f"operator {operator}, output {name!r} contains more than {_contained.MAX_FILES:,} files; return a Directory")
+        present(operator, place, of, file)
+        return keep(place, of, file)
+
+    return _contained.changed(t, value, one)
 
 
 def encode(operator: str, name: str, t: Type, value: Any) -> Any:

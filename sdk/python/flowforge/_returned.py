@@ -81,6 +81,8 @@ def _with_constants(signature: Signature, returned: Any) -> Any:
 
 
 def _part(name: str, t: Type, part: Any) -> Any:
+    if isinstance(part, Group) and not part._ff_depth and t.inner.fields:
+        return _assembled(t, dict(part._ff_values))
     if isinstance(part, (Future, Group)):
         return part
     if _wire.holds_future(part):

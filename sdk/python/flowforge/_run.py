@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _download, _files, _handles, _show
+from . import _download, _files, _handles, _outputs, _show
 from ._api import Server, passes, quoted
 from ._signature import Signature
 from ._times import moment
@@ -110,6 +110,26 @@ class Run:
             self._succeeded()
         return self
 
+    def watch(self, block: bool = True) -> Run:
+        """Show state, error and curves in a notebook, update them until the execution ends, and return this run.
+
+        With block=False, the next cells run in the meantime. *Interrupt* ends only the updates.
+        Outside notebooks, this is follow(). Raises ExecutionError if the execution fails or is
+        cancelled while this waits.
+        """
+        from . import _watch
+
+        if not _watch.in_notebook():
+            return self.follow()
+
+        def read() -> Tuple[str, bool]:
+            found = self.refresh()
+            return self._html(found), found["status"] in ENDED
+
+        if _watch.show(read, block) and block:
+            self._succeeded()
+        return self
+
     def _succeeded(self) -> None:
         """Raise ExecutionError if the execution failed or was cancelled."""
         if self.state == "SUCCEEDED":
@@ -194,7 +214,8 @@ class Run:
         """
         if self.state not in ENDED:
             raise FlowForgeError(f"execution {self.id} is {self.state}; call wait() before you read its outputs")
-        return _Outputs({name: self._output(name, value) for name, value in (self._last.get("outputs") or {}).items()})
+        types = {r.name: r.type for r in self._signature.results} if self._signature else {}
+        return _outputs.Outputs({name: _outputs.read(self._server, types.get(name), value) for name, value in (self._last.get("outputs") or {}).items()})
 
     def result(self) -> Any:
         """Return the value that the workflow returns in plain Python. Call wait() first.
@@ -209,23 +230,6 @@ class Run:
         found, s = self.outputs, self._signature
         values = [found.get(r.name) for r in s.results]
         return None if not values else values[0] if s.single else s.build(values)
-
-    def _output(self, name: str, value: Any) -> Any:
-        declared = [r.type for r in self._signature.results if r.name == name] if self._signature else []
-        if isinstance(value, dict) and "$artifact" in value:
-            found = self._server.get(f"/artifacts/{quoted(value['$artifact'])}")
-            path = _download.artifact(self._server, found)
-            if declared:
-                return self._marked(declared[0].inner.decode(str(path)), value["$artifact"])
-            kinds = {c.kind: c for c in (_handles.Dataset, _handles.Model, _handles.Table, _handles.Image, _handles.Report)}
-            return self._marked(kinds.get(found["kind"], _handles.File)(path), value["$artifact"])
-        return declared[0].decode(value) if declared else value
-
-    def _marked(self, output: Any, artifact: str) -> Any:
-        """Let an output refer to its artifact, so that a launch or a registration keeps where it is from."""
-        if isinstance(output, _handles.File):
-            output.artifact = (self._server.url, artifact)
-        return output
 
     @property
     def artifacts(self) -> Artifacts:
@@ -295,12 +299,10 @@ class Run:
 
     def _repr_html_(self) -> Optional[str]:
         """Show link, state, error and curves in a notebook."""
-        return _show.unless_unreachable(lambda: _show.run(self.url, self.refresh(), self._series("", "", 160)))
+        return _show.unless_unreachable(lambda: self._html(self.refresh()))
 
-
-class _Outputs(Dict[str, Any]):
-    def __missing__(self, name: str) -> Any:
-        raise NotFoundError(f"there is no output {name!r}; the outputs are: {', '.join(self) or 'none'}")
+    def _html(self, found: Mapping[str, Any]) -> str:
+        return _show.run(self.url, found, self._series("", "", 160))
 
 
 class Artifacts(Mapping[str, Artifact]):

@@ -89,6 +89,18 @@ class Type:
         return self.python or self.text()
 
     @property
+    def low(self) -> Tuple[Any, bool]:
+        """The lower limit, or None, and whether it is exclusive."""
+        found = self.params.get("exclusive_min")
+        return (found, True) if found is not None else (self.params.get("min"), False)
+
+    @property
+    def high(self) -> Tuple[Any, bool]:
+        """The upper limit, or None, and whether it is exclusive."""
+        found = self.params.get("exclusive_max")
+        return (found, True) if found is not None else (self.params.get("max"), False)
+
+    @property
     def extra(self) -> bool:
         """Whether a Struct keeps fields that it does not declare."""
         return bool(self.params.get("extra"))
@@ -278,12 +290,13 @@ def _inner_mismatch(given: Type, expected: Type) -> str:
         return f"its {'entries' if expected.kind == 'List' else 'values'}: {why}" if why else ""
     if expected.fields or expected.extra:
         return _fields_mismatch(given, expected)
-    low, high = expected.params.get("min"), expected.params.get("max")
-    most, least = given.params.get("max"), given.params.get("min")
-    if isinstance(low, (int, float)) and isinstance(most, (int, float)) and most < low:
-        return f"it is at most {most}, but at least {low} is required"
-    if isinstance(high, (int, float)) and isinstance(least, (int, float)) and least > high:
-        return f"it is at least {least}, but at most {high} is allowed"
+    low, above = expected.low
+    high, below = expected.high
+    (least, more), (most, less) = given.low, given.high
+    if isinstance(low, (int, float)) and isinstance(most, (int, float)) and (most < low or most == low and (above or less)):
+        return f"it is {'less than' if less else 'at most'} {most}, but {'more than' if above else 'at least'} {low} is required"
+    if isinstance(high, (int, float)) and isinstance(least, (int, float)) and (least > high or least == high and (below or more)):
+        return f"it is {'more than' if more else 'at least'} {least}, but {'only less than' if below else 'at most'} {high} is allowed"
     a, b = expected.params.get("format"), given.params.get("format")
     if a and b and a != b:
         return f"its format is {b}, but {a} is required"

@@ -30,7 +30,7 @@ def run(url: str, found: Mapping[str, Any], series: Sequence[Mapping[str, Any]])
 
 
 def sweep(url: str, found: Mapping[str, Any]) -> str:
-    """Return the link, the state and the best run of a sweep."""
+    """Return the link, the state, the best run and the objectives of a sweep, in the order of its runs."""
     parts = [_head(url, str(found.get("name") or found["id"]), str(found["state"]), counts(found))]
     best = found.get("best")
     if best:
@@ -38,6 +38,10 @@ def sweep(url: str, found: Mapping[str, Any]) -> str:
         parts.append(f"<div>best: {html.escape(objective(found))} = {_text(best.get('objective'))} ({values})</div>")
     if found.get("message"):
         parts.append(f"<div>{html.escape(str(found['message']))}</div>")
+    ended = sorted((one for one in found.get("run_list") or () if one.get("objective") is not None), key=lambda one: int(one["index"]))
+    if len(ended) > 1:
+        points = [{"step": one["index"], "value": one["objective"]} for one in ended]
+        parts.append(_figure(objective(found), [{"points": points}]))
     return f"<div>{''.join(parts)}</div>"
 
 

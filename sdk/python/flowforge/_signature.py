@@ -10,7 +10,7 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple, Union
 
-from . import _annotations, _docstrings, _foreign, _handles, _hints, _place
+from . import _annotations, _contained, _docstrings, _foreign, _handles, _hints, _place
 from ._annotations import Read
 from ._evaluate import evaluate
 from ._schema import Type, optional_of
@@ -236,11 +236,9 @@ class _Reader:
         return Result(name, found.type, found.storage or ("streaming" if found.type.stream else ""), found.description)
 
     def _check(self, name: str, t: Type) -> None:
-        inner = t.inner
-        if inner.blob or not inner.holds_blob:
-            return
-        raise _place.error(
-            f"the result {name!r} of {self._function}: `{t.python}` contains files, and a value cannot contain files. "
-            "Return one Directory, return the files as separate results, or make one file for each item with foreach",
-            self._place,
-        )
+        part = "" if t.inner.blob else _contained.unsupported(t)
+        if part:
+            raise _place.error(
+                f"the result {name!r} of {self._function} contains files in {part}. Return them in a list, a dict, a dataclass or a NamedTuple, or as separate results",
+                self._place,
+            )

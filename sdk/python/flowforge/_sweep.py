@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
 
 from . import _files, _launch, _show
 from ._api import Server, passes, quoted
@@ -16,6 +16,26 @@ if TYPE_CHECKING:
     from ._workflow import Workflow
 
 _ENDED = ("SUCCEEDED", "STOPPED")
+
+
+class SweepOptions(TypedDict, total=False):
+    """The options of a sweep, besides its space."""
+
+    inputs: Optional[Mapping[str, Any]]
+    version: str
+    name: str
+    method: str
+    runs: int
+    parallelism: int
+    metric: str
+    output: str
+    goal: str
+    value: str
+    early_stopping: Union[str, Mapping[str, Any], None]
+    gpu_hours: float
+    seed: int
+    tags: Sequence[str]
+    note: str
 
 
 class Sweep:
@@ -80,12 +100,31 @@ class Sweep:
             except ServerError as err:
                 if not passes(err, sent, answered):
                     raise
-            if found.get("state") == "PAUSED":
-                raise FlowForgeError(f"the sweep is paused: {found.get('message', '')}")
+            _raise_if_paused(found)
             if found.get("state") not in _ENDED:
                 if deadline is not None and time.monotonic() > deadline:
                     raise TimeoutError(f"the sweep has not ended after {timeout} s: {self.url}")
                 time.sleep(poll)
+        return self
+
+    def watch(self, block: bool = True) -> Sweep:
+        """Show state, best run and objectives in a notebook, update them until the sweep ends, and return the sweep.
+
+        With block=False, the next cells run in the meantime. *Interrupt* ends only the updates.
+        Outside notebooks, this is wait(). Raises FlowForgeError if the sweep pauses while this waits.
+        """
+        from . import _watch
+
+        if not _watch.in_notebook():
+            return self.wait()
+        found: Dict[str, Any] = {}
+
+        def read() -> Tuple[str, bool]:
+            found.update(self.refresh())
+            return _show.sweep(self.url, found), found["state"] in (*_ENDED, "PAUSED")
+
+        if _watch.show(read, block) and block:
+            _raise_if_paused(found)
         return self
 
     def pause(self) -> None:
@@ -105,8 +144,13 @@ class Sweep:
         return f"Sweep({self.id}, {state or 'the server does not respond'}, {self.url})"
 
     def _repr_html_(self) -> Optional[str]:
-        """Show link, state and best run in a notebook."""
-        return _show.unless_unreachable(lambda: _show.sweep(self.url, self._server.get(self._path, limit=1)))
+        """Show link, state, best run and objectives in a notebook."""
+        return _show.unless_unreachable(lambda: _show.sweep(self.url, self.refresh()))
+
+
+def _raise_if_paused(found: Mapping[str, Any]) -> None:
+    if found.get("state") == "PAUSED":
+        raise FlowForgeError(f"the sweep is paused: {found.get('message', '')}")
 
 
 def sweep(

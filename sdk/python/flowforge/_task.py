@@ -6,13 +6,14 @@ The code of a generated operator is one call of run.
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import shutil
 import sys
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional
 
-from . import _coroutines, _handles, _results, _traceback, client
+from . import _contained, _coroutines, _handles, _results, _traceback, client
 from ._files import is_pipe
 from ._operator import Operator
 from ._schema import JSON, Type
@@ -26,6 +27,7 @@ def run(target: str, assemblies: Optional[Mapping[str, Any]] = None) -> None:
 
 
 def _run(target: str, assemblies: Mapping[str, Any]) -> None:
+    _show_messages()
     operator = _find(target)
     arguments = {}
     for p in operator.signature.parameters:
@@ -43,6 +45,15 @@ def _run(target: str, assemblies: Mapping[str, Any]) -> None:
     values = _results.split(operator.name, operator.signature, returned)
     for result, value in zip(operator.signature.results, values):
         _write(operator, result, value)
+
+
+def _show_messages() -> None:
+    """Let the module logging write messages from INFO on to the log of the task, in its usual format, unless the program configures it."""
+    root, last = logging.getLogger(), logging.lastResort
+    if last is not None and not root.handlers and root.level == logging.WARNING:
+        root.setLevel(logging.INFO)
+        last.setLevel(logging.INFO)
+        last.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
 
 
 def _find(target: str) -> Operator[Any, Any]:
@@ -114,33 +125,50 @@ def _decode(t: Type, value: Any, name: str, pickle: bool) -> Any:
         raise
     except Exception as err:  # the author's classes run
         raise InputError(f"input {name!r} cannot be read as `{t.shown}`: {type(err).__name__}: {err}") from err
-    _allow(found, pickle)
-    return found
+    return _contained.changed(t, found, lambda of, file: _allowed(file, pickle))
 
 
-def _allow(value: Any, pickle: bool) -> None:
-    """Let handles read pickles if the operator may."""
-    if isinstance(value, _handles.File):
-        value.allow_pickle = pickle
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            _allow(one, pickle)
+def _allowed(file: Any, pickle: bool) -> Any:
+    """Let a handle read pickles if the operator may."""
+    if isinstance(file, _handles.File):
+        file.allow_pickle = pickle
+    return file
 
 
 def _write(operator: Operator[Any, Any], result: Result, value: Any) -> None:
     if not _results.present(operator.name, result.name, result.type, value):
         return
     t = result.type.inner
-    if not t.blob:
-        client.output(result.name, _results.encode(operator.name, result.name, t, value))
-        return
-    if not operator.pickle:
-        _results.check_file(operator.name, result.name, t, value)
     folder = client.output_path(result.name).parent
+    if t.blob:
+        _write_checked(operator, result.name, t, value, folder, result.name)
+        return
+    if t.holds_blob:
+        value = _write_files(operator, result.name, t, value, folder)
+    client.output(result.name, _results.encode(operator.name, result.name, t, value))
+
+
+def _write_checked(operator: Operator[Any, Any], place: str, t: Type, value: Any, folder: Path, name: str) -> None:
+    if not operator.pickle:
+        _results.check_file(operator.name, place, t, value)
     try:
-        _write_file(t, folder, result.name, value, operator.pickle)
+        _write_file(t, folder, name, value, operator.pickle)
     except OutputError as err:
         raise OutputError(f"operator {operator.name}, {err}") from None
+
+
+def _write_files(operator: Operator[Any, Any], name: str, t: Type, value: Any, folder: Path) -> Any:
+    """Write the files in a value, and return it with their paths in the folder of the outputs, as the runner reads them."""
+    inside = folder / f".{name}.files"
+
+    def write(place: str, of: Type, file: Any) -> Any:
+        own = inside / place.rpartition(" ")[2]
+        own.mkdir(parents=True)
+        path = file.path if isinstance(file, _handles.File) and not file.has_value else file
+        _write_checked(operator, place, of, file, own, Path(path).stem if isinstance(path, os.PathLike) and not isinstance(path, _handles.File) else name)
+        return {"$path": str(next(own.iterdir()).relative_to(folder))}
+
+    return _results.with_files(operator.name, name, t, value, write)
 
 
 def _write_file(t: Type, folder: Path, name: str, value: Any, pickle: bool) -> None:
@@ -153,8 +181,8 @@ def _write_file(t: Type, folder: Path, name: str, value: Any, pickle: bool) -> N
         value.write(folder, name, pickle)
     elif isinstance(value, os.PathLike):
         _copy(Path(value), folder, name)
-    elif t.kind == "Report":
-        _handles.Report(value).write(folder, name, pickle)
+    elif t.kind in ("Report", "Image"):
+        getattr(_handles, t.kind)(value).write(folder, name, pickle)
     else:
         _handles.write(value, folder, name, t.params.get("format") if t.params.get("format") in ("npz", "torch") else None, pickle)
 
@@ -168,15 +196,29 @@ def _copy(source: Path, folder: Path, name: str) -> None:
         shutil.copyfile(source, folder / (name + "".join(source.suffixes[-1:])))
 
 
-def pass_on(names: Mapping[str, bool]) -> None:
+def pass_on(names: Mapping[str, Any]) -> None:
     """Write inputs of a generated operator as outputs of the same names.
 
-    names says for each whether it is a file. A string is never read as the path of one.
+    names says for each where it has files, as _contained.places does. Other strings are never read as
+    paths.
     """
-    for name, is_file in names.items():
+    for name, places in names.items():
         value = client.inputs.get(name)
-        if is_file and isinstance(value, str):
-            _copy(Path(value), client.output_path(name).parent, name)
+        folder = client.output_path(name).parent
+        if places is True and isinstance(value, str):
+            _copy(Path(value), folder, name)
         elif value is not None:
-            client.output(name, value)
+            client.output(name, _passed_on(value, places, folder, folder / f".{name}.files"))
 
+
+def _passed_on(value: Any, places: Any, folder: Path, inside: Path) -> Any:
+    """Return a JSON value with its files copied and replaced by their paths in the folder of the outputs."""
+    if places is True and isinstance(value, str):
+        inside.mkdir(parents=True)
+        _copy(Path(value), inside, Path(value).stem)
+        return {"$path": str(next(inside.iterdir()).relative_to(folder))}
+    if isinstance(places, list) and isinstance(value, list):
+        return [_passed_on(part, places[0], folder, inside / str(index)) for index, part in enumerate(value)]
+    if isinstance(places, dict) and isinstance(value, dict):
+        return {key: _passed_on(part, places.get(key, places.get("*")), folder, inside / str(index)) for index, (key, part) in enumerate(value.items())}
+    return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from . import _times
 from ._schema import Columns, Field, Type, literal, mismatch
@@ -140,8 +140,9 @@ def _accepts_field(wide: Field, narrow: Optional[Field]) -> bool:
     return _accepts(wide.type, narrow.type)
 
 
-_LEAST = ("min", "min_items", "min_length")
-_MOST = ("max", "max_items", "max_length", "max_bytes")
+_RANGE = ("min", "max", "exclusive_min", "exclusive_max")
+_LEAST = ("min_items", "min_length")
+_MOST = ("max_items", "max_length", "max_bytes")
 _TEXTS = ("log", "step", "unit", "multiline")  # they change only the form
 
 
@@ -149,9 +150,11 @@ def _within(wide: Type, narrow: Type) -> bool:
     """Whether the parameters of narrow are as strict as those of wide, or stricter."""
     if narrow.kind == "Enum" and wide.kind != "Enum":
         return not any(k not in _TEXTS for k in wide.params)
+    if not _inside(wide.kind, wide.low, narrow.low, -1) or not _inside(wide.kind, wide.high, narrow.high, 1):
+        return False
     for name, limit in wide.params.items():
         mine = narrow.params.get(name)
-        if name in _TEXTS or name == "extra" or mine == limit:
+        if name in _TEXTS or name in _RANGE or name == "extra" or mine == limit:
             continue
         if mine is None:
             return False
@@ -168,6 +171,14 @@ def _within(wide: Type, narrow: Type) -> bool:
         else:  # pattern, format, unique and what later versions add
             return False
     return True
+
+
+def _inside(kind: str, wide: Tuple[Any, bool], narrow: Tuple[Any, bool], outward: int) -> bool:
+    """Whether one limit of narrow is that of wide, or stricter. outward is -1 for lower limits."""
+    if wide[0] is None or narrow[0] is None:
+        return wide[0] is None
+    order = _order(kind, narrow[0], wide[0])
+    return order is not None and order != outward and (order != 0 or narrow[1] or not wide[1])
 
 
 def _order(kind: str, a: Any, b: Any) -> Optional[int]:

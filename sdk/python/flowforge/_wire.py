@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
+import operator
 import re
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Set, Tuple, Union
 
-from . import _files, _place
+from . import _files, _habits, _place
 from ._future import Future, Group
 from ._graph import Port, Value, numbered
 from ._place import error
@@ -29,6 +30,10 @@ def bind(function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Mapping[st
 
 def _unbound(function: Callable[..., Any], err: TypeError) -> Exception:
     names = list(inspect.signature(function).parameters)
+    unknown = str(err).partition("unexpected keyword argument '")[2].partition("'")[0]
+    advice = _habits.of_argument(unknown, function.__name__)
+    if advice:
+        return error(f"{function.__name__} has no argument {unknown!r}: {advice}")
     known = f"its parameters are: {', '.join(names)}" if names else "it has no parameters"
     return error(f"{function.__name__}: {err}; {known}")
 
@@ -188,10 +193,7 @@ def _mismatch(value: Any, t: Type) -> str:
 def _limits_mismatch(value: Any, t: Type) -> str:
     """Return which limit of its type a value exceeds, or ""."""
     if t.kind in ("Integer", "Float"):
-        low, high = t.params.get("min"), t.params.get("max")
-        if low is not None and value < low:
-            return f"{value} is less than {low}"
-        return f"{value} is more than {high}" if high is not None and value > high else ""
+        return _outside(value, t.params)
     of, things = ("length", "characters") if t.kind == "String" else ("items", "entries")
     low, high = t.params.get(f"min_{of}"), t.params.get(f"max_{of}")
     if low is not None and len(value) < low:
@@ -200,6 +202,18 @@ def _limits_mismatch(value: Any, t: Type) -> str:
         return f"{value!r} has {len(value)} {things}, which is more than {high}"
     if t.kind == "String" and t.params.get("pattern") and not _matches(t.params["pattern"], value):
         return f"{value!r} does not match the pattern {t.params['pattern']}"
+    return ""
+
+
+def _outside(value: Any, params: Mapping[str, Any]) -> str:
+    for name, outside, why in (
+        ("min", operator.lt, "is less than"),
+        ("max", operator.gt, "is more than"),
+        ("exclusive_min", operator.le, "is not more than"),
+        ("exclusive_max", operator.ge, "is not less than"),
+    ):
+        if params.get(name) is not None and outside(value, params[name]):
+            return f"{value} {why} {params[name]}"
     return ""
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._definition import Definition
     from ._options import WorkflowOptions
     from ._run import Run
+    from ._sweep import Sweep, SweepOptions
 
     P = ParamSpec("P")
 else:
@@ -130,7 +131,9 @@ class Workflow(Signed, Generic[P, R]):
             if graphs:
                 document["graphs"] = graphs
             types = {**{i.name: i.type for i in root.inputs}, **{f"output:{o.name}": o.type for o in root.outputs}}
-            return Definition(self, document, types, dict(self._options.get("metadata", {})), tracer.functions)
+            found = Definition(self, document, types, dict(self._options.get("metadata", {})), tracer.functions)
+            found.parts = frozenset(tracer.made)
+            return found
 
     def _at_function(self) -> ContextManager[None]:
         """Errors of the definition name the function, because no line of it runs."""
@@ -219,6 +222,18 @@ class Workflow(Signed, Generic[P, R]):
 
         preset = "" if any(p.name == "preset" for p in self.signature.parameters) else str(kwargs.pop("preset", ""))
         return _launch.launch(self, _wire.bind_partially(self.function, args, kwargs), preset=preset)
+
+    def sweep(self, space: Mapping[str, Any], **options: Unpack[SweepOptions]) -> Sweep:
+        """Launch this code many times with different inputs, and return the sweep.
+
+        search.sweep({"lr": [0.01, 0.1]}, method="grid", output="accuracy") is sweep(search, …): see
+        flowforge.sweep for the options.
+        """
+        from . import _sweep
+
+        if not isinstance(space, Mapping):
+            raise error(f'the space is {space!r}; use a dictionary, such as {self.__name__}.sweep({{"lr": [0.01, 0.1]}}, method="grid")')
+        return _sweep.sweep(self, space, **options)
 
     def deploy(self, version: str = "") -> str:
         """Register an immutable version and return its number."""

@@ -27,6 +27,8 @@ def _run(client: Any, cell: str) -> str:
             shown.append(content["text"])
         elif message["msg_type"] in ("execute_result", "display_data"):
             shown.append(content["data"]["text/plain"])
+        elif message["msg_type"] == "update_display_data":
+            shown.append("\nupdated: " + content["data"]["text/html"])
         elif message["msg_type"] == "error":
             shown.append(f"{content['ename']}: {content['evalue']}")
 

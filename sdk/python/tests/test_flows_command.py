@@ -192,3 +192,31 @@ def test_login_stores_the_key(server: Server, monkeypatch: pytest.MonkeyPatch, c
 def test_a_log_that_the_server_refuses(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     _follow._logs(Run("01990000-0000-7000-8000-000000000000", server), server)
     assert capsys.readouterr().err.startswith("cannot read the log: ")
+
+
+NESTED = """
+from flowforge import operator, workflow
+
+@operator
+def double(n: int) -> int:
+    return 2 * n
+
+@workflow
+def inner(n: int) -> int:
+    return double(n)
+
+@workflow
+def outer(n: int = 1) -> int:
+    return inner(n)
+"""
+
+
+def test_the_workflow_that_no_other_one_calls(project: Path) -> None:
+    file = project / "nested.py"
+    file.write_text(NESTED)
+    done = cli("export", "nested.py", cwd=project)
+    assert done.returncode == 0 and "name: outer" in done.stdout, done.stderr
+    assert "name: inner" in cli("export", "nested.py", "--workflow", "inner", cwd=project).stdout
+    file.write_text(NESTED + "\n@workflow\ndef other(n: int) -> int:\n    return inner(n)\n")
+    done = cli("export", "nested.py", cwd=project)
+    assert done.returncode != 0 and "nested.py has several workflows; choose one with --workflow: outer, other" in done.stderr

@@ -55,6 +55,21 @@ def test_a_result_that_is_a_missing_file() -> None:
             make()
 
 
+def test_an_exclusive_limit() -> None:
+    @operator
+    def half(rate: Annotated[float, Range(exclusive_max=2)]) -> float:
+        return rate / 2
+
+    @workflow
+    def halve(rate: Annotated[float, Range(exclusive_min=0, exclusive_max=1)]) -> float:
+        return half(rate)
+
+    assert halve(0.5) == 0.25
+    for wrong, why in ((0, "0 is not more than 0"), (1.0, "1.0 is not less than 1")):
+        with pytest.raises(DefinitionError, match=rf"halve: rate: {why}; its type is Float\(exclusive_min=0, exclusive_max=1\)"):
+            halve(wrong)
+
+
 @operator
 def returns(value: Any) -> int:
     return value  # type: ignore[no-any-return]

@@ -10,7 +10,8 @@ from typing import Any, AsyncIterator, Callable, Dict, List
 
 import pytest
 
-from flowforge import DefinitionError, File, InputError, Model, OutputError, failed, operator, workflow
+import flowforge
+from flowforge import Client, DefinitionError, File, InputError, Model, OutputError, failed, operator, workflow
 from flowforge import _habits
 from flowforge._cli import main
 
@@ -209,3 +210,62 @@ def test_unions_of_a_later_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 18))
     err = TypeError("unsupported operand type(s) for |: 'type' and 'NoneType'")
     assert _habits.of_version(err).endswith("and X | Y in annotations needs Python 3.10: write Optional[X] or Union[X, Y]")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("retries", r"operator has no option 'retries': use retry=3 or retry=Retry\("),
+        ("cache_policy", r"use cache=True or cache=Cache\("),
+        ("log_prints", r"leave it out: print\(…\) and logging write to the log of the task"),
+        ("on_failure", r"call another operator with notify.options\(after=failed\(result\)\)"),
+        ("tags", "tags belong to workflows and executions"),
+    ],
+)
+def test_options_of_other_systems_have_an_answer(option: str, message: str) -> None:
+    with pytest.raises(DefinitionError, match=r"test_habits\.py:\d+: .*" + message):
+        operator(**{option: 1})(get.function)  # type: ignore[call-overload]
+
+
+def test_options_of_workflows_of_other_systems_have_an_answer() -> None:
+    for option, message in (("on_failure", r"call on_exit\(lambda: …\)"), ("cron", 'use schedule="0 2 '), ("task_runner", "independent operators run in parallel")):
+        with pytest.raises(DefinitionError, match=f"workflow has no option '{option}': .*{message}"):
+            workflow(**{option: 1})(get.function)  # type: ignore[call-overload]
+
+
+def test_arguments_of_other_systems_have_an_answer() -> None:
+    with pytest.raises(DefinitionError, match=r"test_habits\.py:\d+: get has no argument 'wait_for': write get.options\(after=\[…\]\)\(…\)"):
+        workflow(lambda: untyped(1, wait_for=[2])).definition()
+
+
+def test_trackers_have_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    package: Any = flowforge
+    for read, message in (
+        (lambda: package.client.log_metric, r"client has no attribute 'log_metric'; use client.metric\(name, value, step=…\)"),
+        (lambda: package.client.log_figure, r"use a result of the type Image, list\[Image\], Table or Report"),
+        (lambda: package.client.nothing, r"client has no attribute 'nothing'$"),
+        (lambda: package.log, r"module 'flowforge' has no attribute 'log'; use client.log\(message\), or client.metrics"),
+        (lambda: package.init, "use an operator in a workflow: each of its executions is a run"),
+        (lambda: package.flow, "module 'flowforge' has no attribute 'flow'; use workflow"),
+        (lambda: package.nothing, "module 'flowforge' has no attribute 'nothing'$"),
+    ):
+        call: Any = read
+        with pytest.raises(AttributeError, match=message):
+            call()
+    client = Client.from_env()
+    for _ in range(2):
+        client.log({"loss": 0.5})  # type: ignore[arg-type]
+    assert capsys.readouterr().out.count("WARN client.log writes text, so these numbers are not metrics. Use client.metrics({…}, step=…).") == 1
+
+
+def test_several_metrics(capsys: pytest.CaptureFixture[str]) -> None:
+    Client.from_env().metrics({"loss": 0.5, "f1": {"cat": 1}}, step=3, prefix="val_")
+    assert capsys.readouterr().out.splitlines() == ["METRIC val_loss=0.5 step=3", "METRIC val_f1.cat=1 step=3"]
+
+
+def test_a_file_that_launches_when_a_task_imports_it(tmp_path: Path) -> None:
+    file = tmp_path / "flow.py"
+    file.write_text("import flowforge\nflowforge.launch('digits.train')\n")
+    environment = {"PYTHONPATH": str(PACKAGE), "FLOWFORGE_TASK_ID": "e.1.1", "FLOWFORGE_API_ENDPOINT": "http://127.0.0.1:9", "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert 'flow.py:2: tasks import this file, so they run this line too: put it under `if __name__ == "__main__":`' in done.stderr

@@ -390,3 +390,11 @@ def lab() -> Any:
 def test_pools_of_workers() -> None:
     only = lab.definition().document()["operators"][0]
     assert (only["pool"], only["labels"]) == ("gpu-lab", {"zone": "a"})
+
+
+def test_virtual_environments_at_any_depth_stay_out(tmp_path: Path) -> None:
+    for name in ("flow.py", "sub/used.py", "sub/env/pyvenv.cfg", "sub/env/lib/x.py", "tools/conda/conda-meta/history", "tools/conda/lib/y.py"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+    assert [path.relative_to(tmp_path).as_posix() for path in _pack._files(tmp_path)] == ["flow.py", "sub/used.py"]

@@ -151,3 +151,20 @@ def test_launch_takes_a_function(requests: List[Tuple[str, Any]]) -> None:
         flowforge.launch(scored, {"n": 3})
     with pytest.raises(ServerError, match=r"POST /executions: the request cannot be written as JSON: \['inputs'\]\['when'\] has the type `date`"):
         flowforge.launch("digits.train", {"when": datetime.date(2026, 1, 2)})
+
+
+def test_the_options_of_a_workflow_are_those_of_the_function() -> None:
+    import inspect
+
+    from flowforge._sweep import SweepOptions
+
+    assert list(SweepOptions.__annotations__) == list(inspect.signature(flowforge.sweep).parameters)[2:]
+
+
+def test_the_space_of_a_workflow_is_a_dictionary() -> None:
+    @workflow
+    def flow(n: int) -> None: ...
+
+    wrong: Any = [1, 2]
+    with pytest.raises(DefinitionError, match=r'test_sweep.py:\d+: the space is \[1, 2\]; use a dictionary, such as flow.sweep\(\{"lr": '):
+        flow.sweep(wrong)

@@ -142,6 +142,14 @@ def test_annotated_types_and_pydantic() -> None:
 
     Options.model_rebuild(_types_namespace={})
     assert read(Annotated[int, kinds.Gt(0), kinds.Lt(10)]).type.text() == "Integer(min=1, max=9)"
+    assert read(Annotated[int, kinds.Gt(0.5), kinds.Lt(2.5)]).type.text() == "Integer(min=1, max=2)"
+    assert read(Annotated[float, kinds.Gt(0), kinds.Lt(1)]).type.text() == "Float(exclusive_min=0, exclusive_max=1)"
+    assert read(Annotated[float, kinds.Interval(gt=0, le=1)]).type.text() == "Float(max=1, exclusive_min=0)"
+    assert read(Annotated[float, pydantic.Field(gt=0, lt=1)]).type.text() == "Float(exclusive_min=0, exclusive_max=1)"
+    assert read(Annotated[float, Range(0, exclusive_max=1)]).type.text() == "Float(min=0, exclusive_max=1)"
+    assert read(Annotated[datetime.date, kinds.Gt(datetime.date(2024, 2, 28))]).type.text() == 'Date(min="2024-02-29")'
+    with pytest.raises(DefinitionError, match=r"only numbers and dates have exclusive limits; for a `timedelta`, use an inclusive one: Range\(min=datetime.timedelta\(seconds=5\)\)"):
+        read(Annotated[datetime.timedelta, kinds.Gt(datetime.timedelta(seconds=5))])
     assert read(Annotated[str, kinds.Len(1, 3)]).type.text() == "String(min_length=1, max_length=3)"
     assert read(Annotated[float, pydantic.Field(ge=0, title="Rate")]).hints == {"label": "Rate"}
     t = read(Options).type

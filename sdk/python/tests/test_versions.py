@@ -54,6 +54,10 @@ def narrower_range(lr: Annotated[float, Range(0.5, 1)], kinds: List[Literal["svc
     return make(lr)
 
 
+def exclusive_range(lr: Annotated[float, Range(exclusive_min=0, max=1)], kinds: List[Literal["svc"]] = ["svc"]) -> Model:
+    return make(lr)
+
+
 def more_options(lr: Annotated[float, Range(0, 1)], kinds: List[Literal["svc", "forest"]] = ["svc"]) -> Model:
     return make(lr)
 
@@ -92,6 +96,7 @@ def more_outputs(lr: Annotated[float, Range(0, 1)], kinds: List[Literal["svc"]] 
         (removed_input, "major", "input kinds removed"),
         (wider_range, "minor", "input lr accepts more: Float(min=0, max=10) instead of Float(min=0, max=1)"),
         (narrower_range, "major", "type of lr changed from Float(min=0, max=1) to Float(min=0.5, max=1)"),
+        (exclusive_range, "major", "type of lr changed from Float(min=0, max=1) to Float(max=1, exclusive_min=0)"),
         (more_options, "minor", 'input kinds accepts more: List<Enum("svc", "forest")> instead of List<Enum("svc")>'),
         (default_added, "minor", "input lr becomes optional"),
         (default_changed, "minor", 'default of kinds changed from ["svc"] to []'),
@@ -102,6 +107,11 @@ def more_outputs(lr: Annotated[float, Range(0, 1)], kinds: List[Literal["svc"]] 
 )
 def test_level(function: Callable[..., Any], level: str, reason: str) -> None:
     assert compare(signature(before), signature(function)) == Change(level, reason)
+
+
+def test_an_inclusive_limit_accepts_more() -> None:
+    reason = "input lr accepts more: Float(min=0, max=1) instead of Float(max=1, exclusive_min=0)"
+    assert compare(signature(exclusive_range), signature(before)) == Change("minor", reason)
 
 
 def test_what_becomes_required_is_major() -> None:

@@ -274,14 +274,11 @@ def test_signatures_without_types() -> None:
 
     def number(z: complex) -> None: ...
 
-    def files() -> List[Model]: ...  # type: ignore[empty-body]
-
     for function, message in (
         (bare, r"parameter 'lr' of bare has no type; annotate it, such as lr: float"),
         (star, r"parameter 'rates' of star: inputs have names; replace \*rates with parameters or a list"),
         (stars, r"parameter 'rates' of stars: inputs have names; replace \*\*rates with parameters or a dict"),
         (number, r"parameter 'z' of number: `complex` has no type. Use a type such as int, str"),
-        (files, r"the result 'result' of files: `(List|list)\[Model\]` contains files, and a value cannot contain files. Return one Directory"),
     ):
         with pytest.raises(DefinitionError, match=rf"{HERE}:{function.__code__.co_firstlineno}: {message}"):
             operator(function)
