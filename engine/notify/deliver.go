@@ -88,7 +88,7 @@ func (s *Service) logged(ctx context.Context, what string, err error) {
 // sendDue begins an attempt for each due message of the channels that send none now. It does not wait for
 // the attempts.
 func (s *Service) sendDue(ctx context.Context, sends *sending) error {
-	for {
+	for ctx.Err() == nil {
 		now := s.now()
 		rows, err := s.queries.ClaimNotifications(ctx, new(now.Add(lease)), &now, sends.channels(), claimed)
 		if err != nil {
@@ -104,10 +104,11 @@ func (s *Service) sendDue(ctx context.Context, sends *sending) error {
 				s.logged(ctx, "a notification could not be sent; the next attempt retries it", s.attempt(ctx, row))
 			}, s.Wake)
 		}
-		if len(rows) < claimed || ctx.Err() != nil {
-			return nil
+		if len(rows) < claimed {
+			break
 		}
 	}
+	return nil
 }
 
 // Attempt is one try to send a message.
