@@ -67,7 +67,8 @@ if TYPE_CHECKING:
         Unit,
     )
     from ._connection import Connection
-    from ._control import approval, foreach, when
+    from ._approval import approval
+    from ._control import foreach, when
     from ._handles import Dataset, Directory, FeatureSet, File, HyperparameterSet, Image, Model, Report, Secret, Table
     from ._operator import Operator, operator
     from ._options import Breaker, Cache, Lock, Retry, RetryBudget, Schedule, Window
@@ -98,7 +99,8 @@ _LATER = {
     "_catalogue": "CatalogueVersion dataset model register_dataset register_model",
     "_constraints": "Advanced ConnectionKind CustomType Format Help Hidden Label Length Limits MaxBytes MediaTypes Multiline Option Options OptionsFrom Order "
     "Outputs Pattern Placeholder Range RequiredIf Section ShowIf Storage Unit",
-    "_control": "approval foreach when",
+    "_approval": "approval",
+    "_control": "foreach when",
     "_handles": "Dataset Directory FeatureSet File HyperparameterSet Image Model Report Secret Table",
     "_listing": "datasets inputs models schedules sweeps versions workflows",
     "_operator": "Operator operator",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import inspect
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Type as Class, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, TypeVar, Union, overload
 
 from . import _annotations, _arithmetic, _files, _future, _graph, _returned, _unmapped, _wire
 from ._future import Future, Group
@@ -15,12 +15,9 @@ from ._graph import Foreach, Input, Node, NodeOutput, Scope, Value, expression
 from ._operator import add_node
 from ._place import error
 from ._schema import JSON, Type, article, list_of, mismatch, optional_of
-from ._times import span
 
 if TYPE_CHECKING:
     from typing_extensions import Literal
-
-    from ._options import Span
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -361,34 +358,3 @@ def _lenient(value: Any) -> List[Union[str, Value]]:
     if not isinstance(value, Future):
         return [_graph.constant_text(value)]
     return ["(", value._ff, " ?? nil)"] if value._ff.kind == "output" else [value._ff]
-
-
-@overload
-def approval(message: str, form: Class[T], *, default: Optional[T] = ..., timeout: Optional[Span] = ..., name: str = ..., after: Any = ...) -> T: ...
-@overload
-def approval(message: str, form: None = ..., *, default: None = ..., timeout: Optional[Span] = ..., name: str = ..., after: Any = ...) -> None: ...
-
-
-def approval(message: str, form: Any = None, *, default: Any = None, timeout: Any = None, name: str = "approval", after: Any = None) -> Any:
-    """Wait until a person answers.
-
-    `form` is a NamedTuple or a dataclass. The person fills in its fields, and the answer has
-    this type. After `timeout`, the default answer applies; without a default, the node fails.
-    In plain Python, the default is the answer, and a missing default raises DefinitionError.
-    """
-    tracer = _graph.tracer()
-    if tracer is None:
-        if form is not None and default is None:
-            raise error("approval: no person can answer in plain Python; set default=…")
-        return default
-    section: Dict[str, Any] = {"type": "approval", "approval": {"message": message}}
-    if timeout is not None:
-        section["timeout"] = span(timeout)
-    t = _annotations.read(form).type if form is not None else None
-    if t is not None:
-        section["approval"]["form"] = [_returned.form_field(f) for f in t.fields]
-        if default is not None:
-            section["approval"]["default"] = _wire.constant("the default of approval", t, default)
-    node = add_node(tracer, name, section, after)
-    node.outputs = [NodeOutput(f.name, f.type) for f in t.fields] if t is not None else []
-    return _future.result(node, t.python if t else "None", False)

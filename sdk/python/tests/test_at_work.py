@@ -32,7 +32,7 @@ def followed(run: Run) -> str:
 def test_an_approval_is_answered(server: Server) -> None:
     run = work.publish.launch()
     until_it_waits(run)
-    assert "approval waits: Publish the model?" in (run._repr_html_() or "")
+    assert "approval waits: Publish the model? Its accuracy is 0.97." in (run._repr_html_() or "")
     run.approve(values={"publish": True, "comment": "good"}, reason="all tests pass")
     assert run.wait(120).result() == "published: good"
     rejected = work.publish.launch()
@@ -54,7 +54,7 @@ def test_a_terminal_says_what_waits_for_an_answer(server: Server, monkeypatch: p
         return found
 
     monkeypatch.setattr(run, "refresh", answering)
-    assert "approval waits for your answer on its page: Publish the model?" in followed(run)
+    assert "approval waits for your answer on its page: Publish the model? Its accuracy is 0.97." in followed(run)
 
 
 def test_a_failed_run_is_resumed(server: Server) -> None:

@@ -309,6 +309,31 @@ def test_typed_user_code_has_a_definition() -> None:
     assert document["operators"][1]["when"] == "nodes.approval.outputs.publish"
 
 
+def test_the_message_of_an_approval_contains_values() -> None:
+    def flow(data: Dataset, lr: float = 0.1) -> None:
+        approval("Publish {{rows}} rows, with {{ lr }}?", values={"rows": typed.prepare(data).train, "lr": lr})
+
+    section = workflow(flow).definition().document()["operators"][1]
+    assert section["approval"]["message"] == "Publish {{rows}} rows, with {{ lr }}?"
+    assert [(i["name"], i["from"]) for i in section["inputs"]] == [("rows", "prepare.train"), ("lr", "inputs.lr")]
+
+
+@pytest.mark.parametrize(
+    ("message", "values", "why"),
+    [
+        ("Publish {{model}}?", {}, "values has no model, which the message contains; pass values={'model': …}"),
+        ("Publish?", {"n": 1}, "the message does not contain n; write {{n}} where its value belongs"),
+        ("Publish {{n}}?", {"n": 1}, "the value n is not the result of an operator or an input of the workflow; write it in the message"),
+    ],
+)
+def test_values_that_a_message_cannot_contain(message: str, values: Dict[str, Any], why: str) -> None:
+    def flow() -> None:
+        approval(message, values=values)
+
+    with pytest.raises(DefinitionError, match=re.escape(why)):
+        workflow(flow).definition()
+
+
 def test_options_of_a_sub_workflow() -> None:
     operators = {o["name"]: o for o in nested.nested.definition().document()["operators"]}
     other = operators["other"]

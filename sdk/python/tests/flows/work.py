@@ -26,9 +26,14 @@ def refuse() -> str:
     return "not published"
 
 
+@operator
+def measure() -> float:
+    return 0.97
+
+
 @workflow(name="sdk.work.publish")
 def publish() -> str:
-    answer = approval("Publish the model?", Answer)
+    answer = approval("Publish the model? Its accuracy is {{accuracy}}.", Answer, values={"accuracy": measure()})
     return when(answer.publish, lambda: tell(answer.comment), lambda: refuse())
 
 
