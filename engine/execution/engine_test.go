@@ -210,7 +210,7 @@ func TestCapacityIsRespected(t *testing.T) {
 		require.Equal(t, "CPU_UNAVAILABLE", waiting[0].Reason.Code)
 		require.EqualValues(t, 1500, waiting[0].Reason.Requested)
 		require.EqualValues(t, 4000, waiting[0].Reason.Capacity)
-		require.NotEmpty(t, waiting[0].Reason.Holders)
+		require.NotNil(t, waiting[0].Reason.Level)
 	}
 	e := b.finish(id)
 	require.Equal(t, query.Succeeded, e.Status)
