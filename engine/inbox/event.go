@@ -78,7 +78,7 @@ func Events() []Description {
 		{notify.FirstFailure, Executions, "First failure", "A workflow that you launched fails after a success, or in its first execution.", inbox},
 		{notify.Failed, Executions, "Execution failed", "Every other failure of an execution that you launched.", inbox},
 		{notify.Recovered, Executions, "Recovery", "A workflow that you launched succeeds after a failure.", inbox},
-		{notify.Succeeded, Executions, "Execution succeeded", "An execution that you launched succeeds.", inbox},
+		{notify.Succeeded, Executions, "Execution succeeded", "An execution that you launched succeeds after at least 5 minutes.", inbox},
 		{notify.Cancelled, Executions, "Execution cancelled", "An execution that you launched is cancelled.", Mode{}},
 		{notify.Slow, Executions, "Slower than usual", "An execution takes more than twice the median duration of the last 20 successful ones.", inbox},
 		{StartedLate, Executions, "Started after waiting", "The first node of an execution that you launched starts after more than 10 minutes. Time in which you paused it does not count.", inbox},

@@ -43,6 +43,18 @@ func TestWhatILaunched(t *testing.T) {
 	require.Contains(t, b.items(ada)[4].Message.Title, "digits.train “best run” ")
 }
 
+// TestShortExecutions: their success needs no notification, but a recovery and a failure do.
+func TestShortExecutions(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ada := b.person("ada", auth.ProjectDev)
+	for _, status := range []string{"SUCCEEDED", "FAILED", "SUCCEEDED", "SUCCEEDED"} {
+		b.ends(b.launched(ada), status, 4*time.Minute)
+		b.receive()
+	}
+	require.Equal(t, []notify.Event{notify.FirstFailure, notify.Recovered}, b.events(ada))
+}
+
 func TestSlowerThanUsual(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -184,7 +196,7 @@ func TestMySchedule(t *testing.T) {
 	manual := b.launched(bea)
 	b.exec(`INSERT INTO schedule_occurrences (schedule_id, fire_at, last_fire_at, interval_start, state, reason, execution_id, decided_at) VALUES ($1, $2, $2, $2, 'LAUNCHED', 'manual', $3, $2)`,
 		schedule, b.clock.now(), manual)
-	b.ends(manual, "SUCCEEDED", time.Minute)
+	b.ends(manual, "SUCCEEDED", 10*time.Minute)
 	b.receive()
 	require.Equal(t, []notify.Event{notify.Succeeded}, b.events(bea), "who runs a schedule launches the execution")
 	b.record(ada, audit.Entry{Action: "schedule.pause", Kind: "schedule", ID: schedule.String(), Name: "nightly"})
