@@ -39,11 +39,13 @@ const parts = [
   ["[data-launch], [data-rules], .list-editor, [data-slider], [data-combo]", "./forms/main.js"],
 ];
 
+// A module that cannot be fetched is imported again with the next update of the page.
 function loadParts() {
   for (const [selector, module] of parts) {
-    if (document.querySelector(selector)) import(module).then((part) => part.setUp());
+    if (document.querySelector(selector)) import(module).then((part) => part.setUp(), unfetched);
   }
 }
+function unfetched(error) { console.warn(error); }
 loadParts();
 document.addEventListener("htmx:after:swap", loadParts);
 

@@ -9,7 +9,12 @@ const drawn = new Map();
 export async function setUp() {
   const figures = [...document.querySelectorAll("[data-charts] figure[data-series]")];
   if (!figures.length) return;
-  uPlot ??= (await import("../vendor/uplot.js")).default;
+  try {
+    uPlot ??= (await import("../vendor/uplot.js")).default;
+  } catch (error) { // the server does not respond; the next update of the page tries again
+    console.warn(error);
+    return;
+  }
   for (const [figure, { plot }] of drawn) {
     if (!figure.isConnected) { plot.destroy(); drawn.delete(figure); }
   }

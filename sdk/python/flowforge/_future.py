@@ -215,7 +215,7 @@ class Future(_Unknown):
 
 
 def _no_text(label: str) -> Exception:
-    return error(f"{label} cannot be converted to a string while the workflow is defined; build the string in an operator, or join strings with +. In the message of approval(…), write {{name}} and pass values={'name': …}. repr(…) describes the future itself")
+    return error(f"{label} cannot be converted to a string while the workflow is defined; build the string in an operator, or join strings with +. In the message of approval(…), write {{{{name}}}} and pass values={{'name': …}}. repr(…) describes the future itself")
 
 
 def _is_tuple(t: Type) -> bool:
