@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 )
 
@@ -91,14 +92,15 @@ func CodeOf(err error) Code {
 
 // isUnreachable reports whether another service did not respond: a connection
 // failed, broke or took too long, or the SQLSTATE indicates that the database is shutting
-// down (57P), unreachable (08) or out of resources (53), or that a statement (57014) or a
-// lock (55P03) took too long.
+// down (57P), unreachable (08) or out of resources (53), or that a statement (57014), a
+// lock (55P03) or the pause before the next statement of a transaction (25P03, on a server
+// without CPU time) took too long.
 func isUnreachable(err error) bool {
 	if _, ok := errors.AsType[*net.OpError](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
 	state := sqlState(err)
-	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53") || state == "57014" || state == "55P03"
+	return strings.HasPrefix(state, "57P") || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "53") || slices.Contains([]string{"57014", "55P03", "25P03"}, state)
 }
 
 // isUnstorable reports whether the database rejected a string of the caller because

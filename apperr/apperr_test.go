@@ -30,6 +30,7 @@ func TestCodeAndMessage(t *testing.T) {
 		{"database stops", &pgconn.PgError{Code: "57P01"}, Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
 		{"disk of the database is full", &pgconn.PgError{Code: "53100"}, Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
 		{"statement takes too long", &pgconn.PgError{Code: "57014"}, Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
+		{"transaction without a statement for too long", &pgconn.PgError{Code: "25P03"}, Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
 		{"no connection in time", fmt.Errorf("list: %w", context.DeadlineExceeded), Unavailable, "A service that FlowForge depends on is not responding. Try again in a moment."},
 		{"text with NUL", &pgconn.PgError{Code: "22021"}, Invalid, "The request contains characters that cannot be stored, such as NUL."},
 		{"wrong statement", &pgconn.PgError{Code: "42601"}, Internal, "Something went wrong on our side."},
