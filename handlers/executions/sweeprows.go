@@ -3,6 +3,7 @@ package executions
 import (
 	"context"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,8 +53,12 @@ func (h *Rows) BySweep(ctx context.Context, clock ui.Clock, page query.Page, fil
 // sweepRow is the row of a sweep. matching has the numbers of runs that match the filters.
 func (h *Rows) sweepRow(clock ui.Clock, s sweep.Sweep, matching map[uuid.UUID]int, filters url.Values) views.ExecutionRow {
 	id := s.ID.String()
+	of := "Sweep of " + s.WorkflowName + " "
+	if s.Name == strings.TrimSpace(of) { // the title says it
+		of = ""
+	}
 	row := views.ExecutionRow{
-		ID: id, Short: label.ShortID(s.ID), URL: views.SweepURL(id), Title: s.Name, Version: s.Version, Flow: "Sweep of " + s.WorkflowName + " " + s.Version,
+		ID: id, Short: label.ShortID(s.ID), URL: views.SweepURL(id), Title: s.Name, Version: s.Version, Flow: of + s.Version,
 		By: s.CreatedBy.Name, Started: clock.Moment(s.CreatedAt), Bar: label.SweepBar(s), WorkflowURL: views.WorkflowURL(s.WorkflowName),
 	}
 	row.Sweep = &views.ExecutionSweep{State: label.SweepState(s.State), Runs: units.Plural(s.Counts.Created, "run", "runs")}
