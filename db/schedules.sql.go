@@ -1289,13 +1289,14 @@ func (q *Queries) SchedulesWithQueue(ctx context.Context) ([]uuid.UUID, error) {
 
 const setScheduleProblems = `-- name: SetScheduleProblems :exec
 UPDATE schedules s SET problem = p.problem
-FROM (SELECT unnest($1::uuid[]) AS id, unnest($2::text[]) AS problem) p
-WHERE s.id = p.id AND s.problem <> p.problem
+FROM (SELECT unnest($2::uuid[]) AS id, unnest($3::text[]) AS problem) p
+WHERE s.id = p.id AND s.problem <> p.problem AND (p.problem <> '' OR starts_with(s.problem, $1::text))
 `
 
-// Sets the problems of schedules; ” for none. It does not write those that have not changed.
-func (q *Queries) SetScheduleProblems(ctx context.Context, ids []uuid.UUID, problems []string) error {
-	_, err := q.db.Exec(ctx, setScheduleProblems, ids, problems)
+// Sets the problems of schedules. ” removes a problem that begins with own, and not one of another kind. It
+// does not write those that have not changed.
+func (q *Queries) SetScheduleProblems(ctx context.Context, own string, ids []uuid.UUID, problems []string) error {
+	_, err := q.db.Exec(ctx, setScheduleProblems, own, ids, problems)
 	return err
 }
 

@@ -63,10 +63,11 @@ FROM jsonb_to_recordset(@schedules::jsonb) AS a(id uuid, last_at timestamptz, ne
 WHERE s.id = a.id;
 
 -- name: SetScheduleProblems :exec
--- Sets the problems of schedules; '' for none. It does not write those that have not changed.
+-- Sets the problems of schedules. '' removes a problem that begins with own, and not one of another kind. It
+-- does not write those that have not changed.
 UPDATE schedules s SET problem = p.problem
 FROM (SELECT unnest(@ids::uuid[]) AS id, unnest(@problems::text[]) AS problem) p
-WHERE s.id = p.id AND s.problem <> p.problem;
+WHERE s.id = p.id AND s.problem <> p.problem AND (p.problem <> '' OR starts_with(s.problem, @own::text));
 
 -- name: InsertOccurrences :many
 -- Returns the schedules of the occurrences that it inserts. It omits those whose time has an occurrence.

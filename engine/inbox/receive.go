@@ -147,8 +147,8 @@ func (s *Service) receive(ctx context.Context, q *db.Queries, row db.InboxEvents
 	return nil
 }
 
-// long is how long an execution takes whose success is worth a notification.
-const long = 5 * time.Minute
+// longExecution is the time from the launch to the end from which a success is worth a notification.
+const longExecution = 5 * time.Minute
 
 // ended notifies the person that launched an execution, or whose schedule did.
 func (s *Service) ended(ctx context.Context, q *db.Queries, row db.InboxEventsRow) error {
@@ -184,7 +184,7 @@ func (s *Service) ended(ctx context.Context, q *db.Queries, row db.InboxEventsRo
 		}
 	case of.Automatic: // no user waits for the end
 		o.events = without(o.events, notify.Succeeded, notify.Cancelled)
-	case end.FinishedAt.Sub(of.CreatedAt) < long: // who launched it still watches
+	case end.FinishedAt.Sub(of.CreatedAt) < longExecution: // who launched it still watches
 		o.events = without(o.events, notify.Succeeded)
 	}
 	return s.emit(ctx, q, o, owner)

@@ -129,6 +129,13 @@ func TestAScheduleThatCannotExpire(t *testing.T) {
 	require.NoError(t, b.schedules.ExpireHistory(auth.AsSystem(b.ctx)))
 	require.Equal(t, []string{"a", "b", "c"}, expired())
 	require.Empty(t, b.get(all[1].ID).Problem)
+
+	// Removing old executions does not hide a problem of another kind.
+	const other = "FlowForge could not process the run of this schedule, and tries again."
+	_, err := b.pool.Exec(b.ctx, "UPDATE schedules SET problem = $2 WHERE id = $1", all[1].ID, other)
+	require.NoError(t, err)
+	require.NoError(t, b.schedules.ExpireHistory(auth.AsSystem(b.ctx)))
+	require.Equal(t, other, b.get(all[1].ID).Problem)
 }
 
 // statements counts the statements of a pool.

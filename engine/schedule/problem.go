@@ -26,7 +26,7 @@ func (p problems) err() error {
 }
 
 // show stores problems, so that the schedules show them, and returns them as one error. what is what could
-// not be done. If the database is not available, it stores nothing: that is not a problem of the schedules.
+// not be done; schedules for which it was done no longer show a problem of this kind. If the database is not available, it stores nothing: that is not a problem of the schedules.
 func (s loop) show(ctx context.Context, what string, p problems) error {
 	ids, texts := make([]uuid.UUID, 0, len(p)), make([]string, 0, len(p))
 	for id, err := range p {
@@ -42,16 +42,19 @@ func (s loop) show(ctx context.Context, what string, p problems) error {
 	if len(ids) == 0 {
 		return p.err()
 	}
-	err := s.queries.SetScheduleProblems(ctx, ids, texts)
+	err := s.queries.SetScheduleProblems(ctx, problemStart(what), ids, texts)
 	if err != nil {
 		err = fmt.Errorf("store the problems of %d schedules: %w", len(ids), err)
 	}
 	return errors.Join(p.err(), err)
 }
 
+// problemStart begins the texts of all problems of the same kind.
+func problemStart(what string) string { return "FlowForge could not " + what + ", and tries again. " }
+
 // problemText describes a problem and the next step.
 func problemText(what string, err error) string {
-	text := "FlowForge could not " + what + ", and tries again. "
+	text := problemStart(what)
 	if apperr.CodeOf(err) == apperr.Internal {
 		return text + "The server's log contains the cause: ask an administrator to search it for the ID of this schedule."
 	}

@@ -67,10 +67,13 @@ const (
 
 // String returns the name that people read.
 func (s System) String() string {
-	if s == NATS {
+	switch s {
+	case NATS:
 		return "NATS"
+	case Kafka:
+		return "Kafka"
 	}
-	return "Kafka"
+	return string(s)
 }
 
 // Ref identifies the consumer of a sink.
