@@ -14,6 +14,7 @@ import (
 	"github.com/flowforge/flowforge/access/auth"
 	"github.com/flowforge/flowforge/apperr"
 	"github.com/flowforge/flowforge/db"
+	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/engine/sweep/space"
 )
 
@@ -237,25 +238,34 @@ func (s *Service) OfExecution(ctx context.Context, execution uuid.UUID) (id uuid
 	return row.SweepID, int(row.Number), row.Name, true, nil
 }
 
-// Named returns sweeps of the caller's project by their IDs, without those that do not exist.
-func (s *Service) Named(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Sweep, error) {
+// OfRuns returns the sweeps of the executions in a list that are runs of one, by ID.
+func (s *Service) OfRuns(ctx context.Context, list []query.Execution) (map[uuid.UUID]Sweep, error) {
 	subject, err := auth.Authorize(ctx, auth.ExecutionRead)
-	if err != nil || len(ids) == 0 {
+	if err != nil {
 		return nil, err
+	}
+	var ids []uuid.UUID
+	for _, e := range list {
+		if e.SweepID != nil {
+			ids = append(ids, *e.SweepID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
 	}
 	rows, err := s.queries.InputSweepsByID(ctx, subject.ProjectID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read sweeps: %w", err)
 	}
-	list, err := s.complete(ctx, subject, rows)
+	found, err := s.complete(ctx, subject, rows)
 	if err != nil {
 		return nil, err
 	}
-	named := make(map[uuid.UUID]Sweep, len(list))
-	for _, sw := range list {
-		named[sw.ID] = sw
+	sweeps := make(map[uuid.UUID]Sweep, len(found))
+	for _, sw := range found {
+		sweeps[sw.ID] = sw
 	}
-	return named, nil
+	return sweeps, nil
 }
 
 // Any reports whether the caller's project has sweeps.

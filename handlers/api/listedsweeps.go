@@ -3,21 +3,13 @@ package api
 import (
 	"context"
 
-	"github.com/google/uuid"
-
 	"github.com/flowforge/flowforge/engine/execution/query"
 	"github.com/flowforge/flowforge/web/contract"
 )
 
 // addSweeps adds the sweeps that executions of a list by sweep represent.
 func (h *executionAPI) addSweeps(ctx context.Context, page query.Page, list []contract.ExecutionBody) error {
-	var ids []uuid.UUID
-	for _, e := range list {
-		if e.SweepID != nil {
-			ids = append(ids, *e.SweepID)
-		}
-	}
-	sweeps, err := h.Sweeps.Named(ctx, ids)
+	sweeps, err := h.Sweeps.OfRuns(ctx, page.Executions)
 	if err != nil {
 		return err
 	}

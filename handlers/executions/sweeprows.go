@@ -25,13 +25,7 @@ const (
 // BySweep are the rows of a list by sweep (query.Filter.BySweep). Links to the runs of a sweep keep the
 // filters of the list.
 func (h *Rows) BySweep(ctx context.Context, clock ui.Clock, page query.Page, filters url.Values) ([]views.ExecutionRow, error) {
-	var ids []uuid.UUID
-	for _, e := range page.Executions {
-		if e.SweepID != nil {
-			ids = append(ids, *e.SweepID)
-		}
-	}
-	sweeps, err := h.Sweeps.Named(ctx, ids)
+	sweeps, err := h.Sweeps.OfRuns(ctx, page.Executions)
 	if err != nil {
 		return nil, err
 	}

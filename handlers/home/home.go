@@ -205,13 +205,7 @@ func (h *Pages) lastDay(ctx context.Context, clock ui.Clock) ([]ui.Fact, error) 
 
 // homeRecent are rows of a list by sweep, newest first.
 func (h *Pages) homeRecent(ctx context.Context, clock ui.Clock, list []query.Execution) ([]views.HomeRecent, error) {
-	var ids []uuid.UUID
-	for _, e := range list {
-		if e.SweepID != nil {
-			ids = append(ids, *e.SweepID)
-		}
-	}
-	sweeps, err := h.Sweeps.Named(ctx, ids)
+	sweeps, err := h.Sweeps.OfRuns(ctx, list)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names its context
 	}

@@ -74,7 +74,7 @@ type Filter struct {
 	Waiting  bool      // only executions with waiting nodes, or that may not begin yet
 	Approval Approval  // "": whether or not they only wait for approvals
 	Purpose  Purpose   // "": Work, but any if a workflow or a text is selected
-	BySweep  bool      // one run for each sweep, at the launch of the sweep; a Query finds each run
+	BySweep  bool      // one run for each sweep, at the launch of the sweep, without Offset and Counted; a Query finds each run
 	From, To time.Time // of the launch
 	After    string
 	Offset   int // rows to skip at the beginning
